@@ -1,0 +1,1 @@
+"""Doctor, status and logs: read every room, change none."""

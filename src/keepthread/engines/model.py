@@ -1,0 +1,121 @@
+"""What is asked of an engine, what it answers, and how it fails."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+FailureReason = Literal[
+    "timeout", "no_login", "rate_limit", "overload", "overflow", "bad_answer", "circuit_open", "cap"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A point on the monotonic clock that all rungs share."""
+
+    at: float
+
+    @classmethod
+    def after(cls, seconds: float) -> Deadline:
+        """Return the deadline `seconds` from now."""
+        return cls(time.monotonic() + seconds)
+
+    def left(self) -> float:
+        """Return the seconds left, never below 0."""
+        return max(0.0, self.at - time.monotonic())
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One summary request. `schema` is the JSON Schema the answer must meet; `prompt` is redacted already."""
+
+    system: str
+    prompt: str
+    schema: dict[str, Any]
+    model: str
+    effort: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A parsed answer that met the schema. Tokens and cost are None when the engine did not say."""
+
+    document: dict[str, Any]
+    engine: str
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+class EngineError(Exception):
+    """An engine did not answer.
+
+    Attributes:
+        reason: one of DESIGN's reasons.
+        detail: one line for the log, free of transcript text and secrets.
+        permanent: trying again in this session is pointless (no login, program missing).
+        cost_usd: what the failed call cost, if known.
+    """
+
+    def __init__(
+        self,
+        reason: FailureReason,
+        detail: str,
+        *,
+        permanent: bool = False,
+        cost_usd: float | None = None,
+    ) -> None:
+        super().__init__(reason, detail)
+        self.reason: FailureReason = reason
+        self.detail = detail
+        self.permanent = permanent
+        self.cost_usd = cost_usd
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether an engine could answer, found out without starting it: `why` for doctor, `fix` the remedy or ""."""
+
+    ready: bool
+    why: str
+    fix: str = ""
+
+
+class Engine(Protocol):
+    """One way to get an answer."""
+
+    @property
+    def name(self) -> str:
+        """The name as in KEEPTHREAD_ENGINE."""
+
+    def readiness(self) -> Readiness:
+        """Say whether this engine could answer, and why or why not. Starts nothing, calls nothing."""
+
+    def ask(self, request: Request, deadline: Deadline) -> Answer:
+        """Answer before the deadline.
+
+        Raises:
+            EngineError: there is no answer that meets the schema.
+        """
+
+
+@dataclass(slots=True)
+class Rung:
+    """What one rung of the ladder came to: "ok" or a failure reason."""
+
+    engine: str
+    result: str
+    seconds: float
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What the ladder came to: an answer, or the reason why there is none."""
+
+    answer: Answer | None
+    reason: FailureReason | Literal["engine_facts"] | None
+    rungs: list[Rung] = field(default_factory=list)
+    cost_usd: float | None = None

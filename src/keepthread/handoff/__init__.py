@@ -1,0 +1,1 @@
+"""The handoff document: facts, prompt, schema, audit, merge, rendering, store. Never calls an engine."""

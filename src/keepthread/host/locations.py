@@ -1,0 +1,75 @@
+"""Where the host and keepthread keep things. Standard library only: SessionStart imports this module."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+
+from keepthread.errors import KeepthreadError
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def config_dir(env: Mapping[str, str]) -> str:
+    """Return the host's configuration folder: CLAUDE_CONFIG_DIR, else ~/.claude.
+
+    Raises:
+        KeepthreadError: CLAUDE_CONFIG_DIR is relative, or there is no home folder.
+    """
+    named = env.get("CLAUDE_CONFIG_DIR", "")
+    if named:
+        if not os.path.isabs(named):
+            raise KeepthreadError(
+                f"CLAUDE_CONFIG_DIR is a relative path: {named!r}", "Set it to an absolute path."
+            )
+        return os.path.normpath(named)
+    home = env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~")
+    if not os.path.isabs(home):
+        raise KeepthreadError("There is no home folder", "Set HOME or CLAUDE_CONFIG_DIR.")
+    return os.path.join(home, ".claude")
+
+
+def state_dir(env: Mapping[str, str]) -> str:
+    """Return the folder that holds all state of keepthread."""
+    return os.path.join(config_dir(env), "keepthread")
+
+
+def session_key(session_id: str) -> str:
+    """Return the folder name of a session: its UUID, or 32 hex digits of a digest when the id is anything else."""
+    if _UUID.fullmatch(session_id):
+        return session_id
+    return hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def session_dir(state: str, session_id: str) -> str:
+    """Return the folder that holds one session's handoff."""
+    return os.path.join(state, "sessions", session_key(session_id))
+
+
+def project_root(env: Mapping[str, str], cwd: str, transcript_cwd: str = "") -> str:
+    """Return the project's folder, or "" when none can be told.
+
+    CLAUDE_PROJECT_DIR if it exists, else the nearest folder with a `.git` at or above `cwd`, else `cwd` itself,
+    else the same for the transcript's last cwd.
+    """
+    named = env.get("CLAUDE_PROJECT_DIR", "")
+    if named and os.path.isabs(named) and os.path.isdir(named):
+        return os.path.normpath(named)
+    for start in (cwd, transcript_cwd):
+        if start and os.path.isabs(start) and os.path.isdir(start):
+            return git_root(start) or os.path.normpath(start)
+    return ""
+
+
+def git_root(start: str) -> str:
+    """Return the nearest folder at or above `start` that holds a `.git` (a folder, or a file in worktrees), or ""."""
+    current = os.path.normpath(start)
+    while True:
+        if os.path.lexists(os.path.join(current, ".git")):
+            return current
+        parent = os.path.dirname(current)
+        if parent == current:
+            return ""
+        current = parent
