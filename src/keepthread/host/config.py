@@ -34,5 +34,7 @@ class Config:
     command: str = ""
     off_projects: tuple[str, ...] = ()
     local_only_projects: tuple[str, ...] = ()
-    user: Mapping[str, str] = field(default_factory=dict)  # every KEEPTHREAD_* of the user's file, as written
+    user: Mapping[str, str] = field(
+        default_factory=dict
+    )  # every KEEPTHREAD_* of the user's file, as written
     problems: tuple[str, ...] = ()  # values that could not be used, in words; the default stands in
