@@ -14,7 +14,7 @@ SESSION = "11111111-1111-4111-8111-111111111111"
 class SessionFile:
     """A transcript under construction; every method appends to the file at once and returns the record's uuid."""
 
-    def __init__(self, path: Path, *, session: str = SESSION, cwd: str = "/work/proj") -> None:
+    def __init__(self, path: Path, *, session: str = SESSION, cwd: str = "/home/dev/proj") -> None:
         self.path = path
         self.session = session
         self.cwd = cwd
@@ -127,7 +127,7 @@ class SessionFile:
         **more: Any,
     ) -> str:
         """Append the result of a tool call."""
-        block = {"type": "tool_result", "tool_use_id": call, "content": result}
+        block: dict[str, Any] = {"type": "tool_result", "tool_use_id": call, "content": result}
         if is_error:
             block["is_error"] = True
         extra = {} if data is None else {"toolUseResult": data}

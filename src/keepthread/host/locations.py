@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Mapping
@@ -40,6 +39,8 @@ def session_key(session_id: str) -> str:
     """Return the folder name of a session: its UUID, or 32 hex digits of a digest when the id is anything else."""
     if _UUID.fullmatch(session_id):
         return session_id
+    import hashlib  # only for foreign ids: loading OpenSSL costs more than the rest of this module
+
     return hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

@@ -61,7 +61,7 @@ class Message:
 
 @dataclass(slots=True)
 class Result:
-    """What a tool answered. `text` is bounded (head and tail); `data` is the slim `toolUseResult`, large texts dropped."""
+    """What a tool answered: `text` bounded to head and tail, `data` the slim `toolUseResult` without large texts."""
 
     text: str
     is_error: bool
