@@ -1,0 +1,365 @@
+"""One session's handoff on disk: each file private and whole, an older or lesser handoff never over a better one.
+
+    <state>/sessions/<key>/   handoff.md, index.json, handoff.json, context.json, host-summary.md, worker.json
+    <state>/positions/<uuid>  the session whose handoff ends at that record: a fork finds what it continues
+
+context.json is written last: it is what SessionStart reads, so a handoff counts once it is there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from time import monotonic, sleep, time
+from typing import Any, cast
+
+from keepthread import files
+from keepthread.handoff.model import Handoff
+from keepthread.host.locations import session_dir, session_key
+
+SCHEMA_VERSION = 1
+HANDOFF = "handoff.json"
+MARKDOWN = "handoff.md"
+CONTEXT = "context.json"
+INDEX = "index.json"
+WORKER = "worker.json"
+HOST_SUMMARY = "host-summary.md"
+
+_LIMIT = 8 * 1024 * 1024  # bytes; a handoff has tens of kilobytes
+_LOCK_WAIT = 5.0  # seconds
+_POSITIONS_KEPT = 500
+_UUID = re.compile(r"[0-9a-f-]{36}")
+
+
+def load(state: str, session_id: str) -> Handoff | None:
+    """Return the session's handoff; None when there is none, or none that this version can read. Never raises."""
+    value = _read_json(os.path.join(session_dir(state, session_id), HANDOFF))
+    if value is None or not _is_handoff(value):
+        return None
+    return cast(Handoff, value)
+
+
+def save(
+    state: str,
+    handoff: Handoff,
+    *,
+    context_text: str,
+    cuts: Sequence[int],
+    closing: str,
+    index_text: str,
+    markdown: str,
+    notice: str,
+    document: str = "",
+) -> bool:
+    """Store a handoff with everything that is shown of it; return whether it was stored.
+
+    It is not when the stored one is newer (by ordinal, then by the transcript's size), or is complete for the same
+    position while this one is partial.
+
+    Args:
+        state: the state folder.
+        handoff: the document, redacted already.
+        context_text: what SessionStart injects, without `closing`.
+        cuts: offsets in `context_text` at which it may end; only optional text comes after the first.
+        closing: what stands behind the text, wherever it ends.
+        index_text: what the second SessionStart hook injects.
+        markdown: the document for people.
+        notice: one line for the person at the next session start.
+        document: path of the person-facing file, or "".
+
+    Raises:
+        OSError: a file could not be written; every file is still whole, the old one or the new one.
+    """
+    meta = handoff["meta"]
+    folder = _folder(state, meta["session_id"])
+    context = _context(handoff, context_text, cuts, closing, notice, document)
+    index = {
+        "version": 1,
+        "session_id": meta["session_id"],
+        "key": context["key"],
+        "text": index_text,
+    }
+    with _locked(folder):
+        if not _may_replace(state, folder, handoff):
+            return False
+        files.remove_stale_temps(folder)
+        _write(folder, MARKDOWN, markdown)
+        _write(folder, INDEX, _dumped(index))
+        _write(folder, HANDOFF, _dumped(handoff))
+        _write(folder, CONTEXT, _dumped(context))
+    _remember_position(state, meta["transcript"]["last_uuid"], meta["session_id"])
+    return True
+
+
+def key(handoff: Handoff) -> str:
+    """Return what tells this state of the session from every other: "<ordinal>:<last_uuid>:<status>"."""
+    meta = handoff["meta"]
+    return f"{meta['ordinal']}:{meta['transcript']['last_uuid']}:{meta['status']}"
+
+
+def session_at(state: str, last_uuid: str) -> str:
+    """Return the id of the session whose handoff ends at this record, or ""."""
+    if not _UUID.fullmatch(last_uuid):
+        return ""
+    return _read_text(os.path.join(state, "positions", last_uuid))
+
+
+def write_worker(state: str, session_id: str, data: dict[str, Any]) -> None:
+    """Store what is known of the session's worker.
+
+    Raises:
+        OSError: the file could not be written; the old one stays.
+    """
+    _write(_folder(state, session_id), WORKER, _dumped(data))
+
+
+def read_worker(state: str, session_id: str) -> dict[str, Any] | None:
+    """Return what is known of the session's worker, or None."""
+    return _read_json(os.path.join(session_dir(state, session_id), WORKER))
+
+
+def write_host_summary(state: str, session_id: str, text: str) -> None:
+    """Store the host's own summary of the last compaction, redacted already.
+
+    Raises:
+        OSError: the file could not be written; the old one stays.
+    """
+    _write(_folder(state, session_id), HOST_SUMMARY, text)
+
+
+def read_host_summary(state: str, session_id: str) -> str:
+    """Return the host's own summary of the last compaction, or ""."""
+    return _read_text(os.path.join(session_dir(state, session_id), HOST_SUMMARY))
+
+
+def sessions(state: str) -> list[str]:
+    """Return the ids of the sessions that have a handoff, the one stored last first."""
+    found = []
+    for name in _names(os.path.join(state, "sessions")):
+        folder = os.path.join(state, "sessions", name)
+        when = _mtime(os.path.join(folder, CONTEXT)) or _mtime(os.path.join(folder, HANDOFF))
+        identifier = _identifier(folder, name)
+        if when and identifier is not None:
+            found.append((when, identifier))
+    return [identifier for _, identifier in sorted(found, reverse=True)]
+
+
+def _identifier(folder: str, name: str) -> str | None:
+    if session_key(name) == name:
+        return name
+    # The folder's name is a digest: the id stands in the handoff, and has to lead back here.
+    context = _read_json(os.path.join(folder, CONTEXT)) or {}
+    identifier = context.get("session_id")
+    return identifier if isinstance(identifier, str) and session_key(identifier) == name else None
+
+
+def _is_handoff(value: dict[str, Any]) -> bool:
+    meta = value.get("meta")
+    if not isinstance(meta, dict) or meta.get("schema_version") != SCHEMA_VERSION:
+        return False
+    transcript = meta.get("transcript")
+    return (
+        isinstance(transcript, dict)
+        and isinstance(transcript.get("size"), int)
+        and isinstance(transcript.get("last_uuid"), str)
+        and isinstance(meta.get("ordinal"), int)
+        and isinstance(meta.get("status"), str)
+    )
+
+
+def _may_replace(state: str, folder: str, new: Handoff) -> bool:
+    stored = load(state, new["meta"]["session_id"])
+    if stored is None:
+        return True
+    if _age(stored) > _age(new):
+        return False
+    same = _position(stored) == _position(new)
+    lesser = stored["meta"]["status"] == "complete" and new["meta"]["status"] == "partial"
+    # A save that stopped before context.json shows nobody its handoff: it may be written again.
+    shown = (_read_json(os.path.join(folder, CONTEXT)) or {}).get("key")
+    return not (same and lesser and shown == key(stored))
+
+
+def _age(handoff: Handoff) -> tuple[int, int]:
+    meta = handoff["meta"]
+    return meta["ordinal"], meta["transcript"]["size"]
+
+
+def _position(handoff: Handoff) -> tuple[str, int]:
+    meta = handoff["meta"]
+    return meta["transcript"]["last_uuid"], meta["ordinal"]
+
+
+def _context(
+    handoff: Handoff, text: str, cuts: Sequence[int], closing: str, notice: str, document: str
+) -> dict[str, Any]:
+    meta = handoff["meta"]
+    transcript = meta["transcript"]
+    return {
+        "version": 1,
+        "session_id": meta["session_id"],
+        "project": meta["project"],
+        "status": meta["status"],
+        "reason": meta["reason"],
+        "ordinal": meta["ordinal"],
+        "generated_at": meta["generated_at"],
+        "generated_epoch": _epoch(meta["generated_at"]),
+        "transcript": {name: transcript[name] for name in ("path", "size", "last_uuid")},
+        "key": key(handoff),
+        "text": text,
+        "cuts": list(cuts),
+        "closing": closing,
+        "notice": notice,
+        "document": document,
+        "files": len(handoff["files_touched"]),
+        "rules": len(handoff["constraints"]["rules"]),
+    }
+
+
+def _epoch(stamp: str) -> float:
+    from datetime import datetime, timezone
+
+    try:
+        moment = datetime.fromisoformat(stamp.replace("Z", "+00:00"))  # 3.10 does not know "Z"
+    except ValueError:
+        return time()  # only the age shown depends on it
+    return moment.replace(tzinfo=moment.tzinfo or timezone.utc).timestamp()
+
+
+def _remember_position(state: str, last_uuid: str, session_id: str) -> None:
+    if not _UUID.fullmatch(last_uuid):
+        return
+    folder = os.path.join(state, "positions")
+    try:
+        files.make_private(folder)
+        files.write_private(os.path.join(folder, last_uuid), _encoded(session_id))
+        _prune(folder)
+    except OSError:
+        return  # the handoff itself is stored; only a fork made at this point would not find it
+
+
+def _prune(folder: str) -> None:
+    names = _names(folder)
+    if len(names) <= _POSITIONS_KEPT:
+        return
+    files.remove_stale_temps(folder)
+    paths = sorted((os.path.join(folder, name) for name in names), key=_mtime)
+    for path in paths[: len(paths) - _POSITIONS_KEPT // 2]:
+        os.unlink(path)
+
+
+@contextmanager
+def _locked(folder: str) -> Iterator[None]:
+    """Hold the session's lock if it can be had in time; go on without it otherwise.
+
+    Each file is whole and the comparison is made again before every save, so a missing lock (a network file system,
+    a folder in its place) can cost at most the order of two saves of the same moment, never a handoff.
+    """
+    path = os.path.join(folder, ".lock")
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        with _locked_portably(path):
+            yield
+        return
+    fd = _flocked(path, fcntl)
+    try:
+        yield
+    finally:
+        if fd >= 0:
+            os.close(fd)  # closing lets go of the lock
+
+
+def _flocked(path: str, fcntl: Any) -> int:
+    # The system call itself: filelock takes 40 ms to import, four times what the rest of a PreCompact needs.
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        fd = os.open(path, flags, files.PRIVATE_FILE)
+    except OSError:
+        return -1  # a folder, a link or a read-only folder: no lock
+    until = monotonic() + _LOCK_WAIT
+    while not _try_flock(fd, fcntl):
+        if monotonic() >= until:
+            break
+        sleep(0.02)
+    return fd
+
+
+def _try_flock(fd: int, fcntl: Any) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # this file system has no locks: waiting would not help
+    return True
+
+
+@contextmanager
+def _locked_portably(path: str) -> Iterator[None]:
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path, timeout=_LOCK_WAIT, mode=files.PRIVATE_FILE)
+    try:
+        lock.acquire()
+    except (Timeout, OSError, NotImplementedError):
+        yield  # held by a hung process, or this file system has no locks
+        return
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _folder(state: str, session_id: str) -> str:
+    folder = session_dir(state, session_id)
+    for path in (state, os.path.join(state, "sessions"), folder):
+        files.make_private(path)
+    return folder
+
+
+def _write(folder: str, name: str, text: str) -> None:
+    files.write_private(os.path.join(folder, name), _encoded(text))
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # lone surrogates: joined where two make a pair, else U+FFFD
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def _read_json(path: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(files.read_regular(path, _LIMIT, tighten=True))
+    except (OSError, ValueError, RecursionError):
+        return None  # absent, damaged or not ours: the same as none
+    return value if isinstance(value, dict) else None
+
+
+def _read_text(path: str) -> str:
+    try:
+        return files.read_regular(path, _LIMIT, tighten=True).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return ""  # absent or not ours: the same as none
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return [name for name in os.listdir(folder) if not name.startswith(".")]
+    except OSError:
+        return []  # not made yet
+
+
+def _mtime(path: str) -> float:
+    try:
+        return os.lstat(path).st_mtime
+    except OSError:
+        return 0.0  # absent, or removed this instant
