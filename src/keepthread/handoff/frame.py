@@ -1,0 +1,191 @@
+"""Foreign text made harmless before it stands in what the model reads as ours.
+
+What a transcript holds was written by anyone: a web page may close our frame, pose as the host's own notes, or hide
+words in characters nobody sees. `defuse` takes that power away and leaves the words readable. It is idempotent, and
+ordinary prose and code pass through unchanged.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+FRAME = "keepthread-handoff"
+INDEX_FRAME = "keepthread-index"
+
+# Every heading the injected texts use. A foreign line that equals one gets a backslash before it.
+HEADINGS: dict[str, str] = {
+    "ask": "## Pending ask and next step",
+    "task": "## Task",
+    "pins": "## Pins (kept at the user's request)",
+    "rules": "## Rules (the user's own words)",
+    "state": "## State",
+    "files": "## Files touched",
+    "ruled_out": "## Ruled out (not to be tried again)",
+    "questions": "## Open questions",
+    "todos": "## Todo list",
+    "issues": "## Issues and workarounds",
+    "completed": "## Completed (not to be redone)",
+    "commands": "## Commands that ran",
+    "answers": "## Decided by the user",
+    "background": "## Still running in the background",
+    "plan": "## Accepted plan (its beginning)",
+    "git": "## Git",
+    "names": "## Exact names, by the file they belong to",
+    "messages": "## Earlier messages of the user",
+    "instructions": "## Instruction files loaded below the root",
+    "more": "## More",
+}
+
+_ANSI = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)|\x1b[@-Z\\-_]"
+)
+_LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
+_SURROGATES = re.compile(r"[\ud800-\udfff]")
+
+# Characters that show nothing: zero-width, bidirectional, fillers, tags, the selectors that can carry hidden bytes.
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_JOINERS = re.compile("[\u200c\u200d]+")
+_SELECTORS = re.compile(
+    "(?<![0-9#*\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u9fff\U0001f000-\U0001faff\U00020000-\U0003ffff])"
+    "[\ufe00-\ufe0f]+|(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]+"
+)
+
+_TAG_NAMES = "|".join(
+    (
+        r"system[-_ ]?(?:reminder|message|prompt|notification|instructions?)",
+        r"command[-_](?:name|message|args|contents?)",
+        r"local[-_]command[-_](?:stdout|stderr|caveat)",
+        r"bash[-_](?:input|stdout|stderr)",
+        r"task[-_](?:notification|id|status)",
+        r"(?:teammate|agent|channel)[-_]message",
+        r"user[-_](?:memory[-_]input|prompt|message|query|input|instructions?)",
+        r"ide[-_](?:opened[-_]file|selection|diagnostics)",
+        r"(?:new[-_])?diagnostics",
+        r"persisted[-_]output",
+        r"tool[-_](?:use[-_]error|use|result|call|response)",
+        r"retrieval[-_]status",
+        r"function[-_](?:calls?|results?)",
+        r"(?:antml|anthropic)[:_-][\w:.-]{1,40}",
+        r"(?:claude|keepthread)[\w:.-]{0,60}",
+        r"[a-z]{1,30}(?:[-_][a-z]{1,30}){0,6}[-_](?:hook|reminder|context|notification)",
+        r"extremely[-_]important",
+        r"ci[-_]monitor[-_]event",
+    )
+)
+# One word is a tag of a conversation only when nothing code-like stands before it: `List<System>` is code.
+_TAG = re.compile(
+    rf"<[ \t]{{0,4}}/?[ \t]{{0,4}}(?:{_TAG_NAMES})(?![\w-])"
+    r"|(?<!\w)<[ \t]{0,4}/?[ \t]{0,4}(?-i:system|SYSTEM|human|HUMAN|assistant|ASSISTANT)"
+    r"[ \t]{0,4}>",
+    re.IGNORECASE,
+)
+_TAG_END = re.compile(r"[^<>\n]{0,200}>")
+_SPEAKER = re.compile(
+    r"^[ \t]*(?:\*\*|__)?(?:Human|HUMAN|Assistant|ASSISTANT|System|SYSTEM)(?:\*\*|__)?[ \t]*:",
+    re.MULTILINE,
+)
+_CONTINUED = re.compile(r"This session is being continued(?!\])", re.IGNORECASE)
+_HEADING = re.compile(
+    r"^[ \t]*#{1,6}[ \t]*(?:"
+    + "|".join(re.escape(heading.lstrip("# ")) for heading in HEADINGS.values())
+    + r")[ \t:]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_SUSPECT = re.compile(
+    r"[^\x20-\x7e\t\n]|<|^[ \t]*(?:#|[*_]{0,2}(?:Human|Assistant|System)\b)|This session is being",
+    re.MULTILINE | re.IGNORECASE,
+)
+_DASHES = dict.fromkeys((0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2212), "-")
+
+
+def defuse(text: str) -> str:
+    """Return `text` without what could close our frame, pose as the host or as a heading of ours, or hide words.
+
+    The brackets of such tags become ‹ ›, a speaker's name at the start of a line is quoted with "> ", invisible and
+    control characters go. Everything else stands as it was.
+    """
+    if not _SUSPECT.search(text):
+        return text
+    text = _visible(text)
+    text = _without_tags(text)
+    folded = _folded(text)
+    marks = [(match.start(), "> ") for match in _SPEAKER.finditer(folded)]
+    marks += [(match.start(), "\\") for match in _HEADING.finditer(folded)]
+    for match in _CONTINUED.finditer(folded):
+        marks += [(match.start(), "["), (match.end(), "]")]
+    return _with(text, marks)
+
+
+def one_line(text: str) -> str:
+    """Return `text` defused and on one line, runs of white space as one space."""
+    return defuse(" ".join(text.split()))
+
+
+def _visible(text: str) -> str:
+    text = _ANSI.sub("", text)
+    text = _LINE_ENDS.sub("\n", text)
+    text = _CONTROLS.sub("", text)
+    if text.isascii():
+        return text
+    text = _SURROGATES.sub("\ufffd", text)
+    text = _INVISIBLE.sub("", text)
+    text = _JOINERS.sub(_joiner, text)
+    return _SELECTORS.sub("", text)
+
+
+def _joiner(match: re.Match[str]) -> str:
+    """Keep the one joiner that a script or an emoji needs; between Latin letters it only hides something."""
+    text, start, end = match.string, match.start(), match.end()
+    needed = end - start == 1 and start > 0 and end < len(text)
+    if needed and _joins(text[start - 1]) and _joins(text[end]):
+        return match.group()
+    return ""
+
+
+def _joins(character: str) -> bool:
+    return character == "\ufe0f" or unicodedata.category(character) in (
+        "Lo",
+        "Mn",
+        "Mc",
+        "So",
+        "Sk",
+    )
+
+
+def _folded(text: str) -> str:
+    """Return `text`, look-alikes replaced one for one, so that places in it are places in `text`."""
+    if text.isascii():
+        return text
+    table: dict[int, str] = dict(_DASHES)
+    for character in set(text):
+        if character > "\x7f":
+            plain = unicodedata.normalize("NFKC", character)
+            if len(plain) == 1 and plain != character:
+                table.setdefault(ord(character), plain)
+    return text.translate(table)
+
+
+def _without_tags(text: str) -> str:
+    folded = _folded(text)
+    characters: list[str] | None = None
+    for match in _TAG.finditer(folded):
+        characters = characters or list(text)
+        characters[match.start()] = "‹"
+        end = match.end() - 1
+        if folded[end] != ">":
+            closing = _TAG_END.match(folded, match.end())
+            end = closing.end() - 1 if closing else match.start()
+        if end > match.start():
+            characters[end] = "›"
+    return text if characters is None else "".join(characters)
+
+
+def _with(text: str, marks: list[tuple[int, str]]) -> str:
+    for at, mark in sorted(marks, reverse=True):
+        text = text[:at] + mark + text[at:]
+    return text

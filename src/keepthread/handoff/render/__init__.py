@@ -1,0 +1,1 @@
+"""The handoff as text: for the model (context, index), for the person (Markdown, notice)."""

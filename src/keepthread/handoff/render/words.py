@@ -1,0 +1,91 @@
+"""Small turns of phrase the rendered texts share, each within a limit of UTF-16 units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from keepthread.handoff.frame import defuse, one_line
+from keepthread.handoff.model import Command, Handoff, Sourced
+from keepthread.handoff.units import cut, head_tail, units
+
+MESSAGE = 600  # units; a longer message appears as head and tail
+_HUGE = 4  # times a limit: beyond that, text is cut before it is looked at closely
+
+REASONS: dict[str, str] = {
+    "engine_facts": "as chosen in the settings",
+    "timeout": "the model did not answer in time",
+    "no_login": "no login for the model was found",
+    "rate_limit": "the model's rate limit was reached",
+    "overload": "the model was overloaded",
+    "overflow": "the request was too long for the model",
+    "bad_answer": "the model's answer was no handoff",
+    "circuit_open": "the model failed several times in a row",
+    "cap": "the limit on model calls was reached",
+    "no_transcript": "the transcript could not be read",
+}
+
+
+def short(text: str, limit: int) -> str:
+    """Return `text` on one line, harmless, its end cut to an ellipsis when it is over `limit` units."""
+    line = one_line(text[: limit * _HUGE]) if len(text) > limit * _HUGE else one_line(text)
+    if units(line) <= limit and len(text) <= limit * _HUGE:
+        return line
+    return cut(line, limit - 1).rstrip() + "…" if limit > 0 else ""
+
+
+def message(said: Sourced, limit: int) -> str:
+    """Return a message word for word, or its head and tail with its record's place between when it is over `limit`."""
+    text = said["text"].strip()
+    if len(text) > limit * 2 * _HUGE:
+        # The middle is left out anyway: only what may be shown has to be made harmless.
+        text = text[: limit * _HUGE] + "\n" + text[-limit * _HUGE :]
+    text = defuse(text).strip()
+    place = short(said["source"], 40)
+    note = (
+        f" [… {len(said['text']):,} characters in all; whole in record {place} …] "
+        if place
+        else " […] "
+    )
+    return head_tail(text, limit, note)
+
+
+def command_line(command: str, limit: int) -> str:
+    """Return a shell command as one line in backquotes; the line breaks of a longer script show as ⏎."""
+    joined = command.strip()[: limit * _HUGE].replace("\\\n", " ")
+    lines = [line.strip() for line in joined.splitlines()]
+    return f"`{short(' ⏎ '.join(line for line in lines if line), limit - 2)}`"
+
+
+def outcome(command: Command) -> str:
+    """Return how a command went: its last outcome, and how often it ran."""
+    times = f", {command['count']} times" if command["count"] > 1 else ""
+    return f"{command['outcome']}{times}"
+
+
+def listed(lines: Iterable[str], limit: int, total: int, rest: str = "") -> str:
+    """Return as many of the lines as fit into `limit` units, then how many more of `total` there are."""
+    taken: list[str] = []
+    room = limit
+    ending = f"… {total:,} more{rest}"
+    reserve = units(ending) + 1
+    for number, line in enumerate(lines):
+        size = units(line) + 1
+        last = number == total - 1
+        if size > room - (0 if last else reserve):
+            break
+        taken.append(line)
+        room -= size
+    missing = total - len(taken)
+    if missing and limit >= reserve:
+        taken.append(f"… {missing:,} more{rest}")
+    return "\n".join(taken)
+
+
+def plural(number: int, noun: str) -> str:
+    """Return e.g. "1 file" or "8 files"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def edited(handoff: Handoff) -> list[str]:
+    """Return the paths of the files the session changed, in the handoff's order."""
+    return [file["path"] for file in handoff["files_touched"] if file["status"] != "read"]
