@@ -1,0 +1,217 @@
+"""The command line. Every command reads its options, calls one function, prints, and ends with DESIGN's exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, cast
+
+import click
+
+from keepthread import __version__
+from keepthread.errors import KeepthreadError
+from keepthread.handlers import guard, log_bug
+
+OK, REFUSED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
+
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_session = click.option(
+    "--session", default="", metavar="ID", help="The session; by default this project's newest."
+)
+_format = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["md", "json", "context", "index"]),
+    default="md",
+    show_default=True,
+    help="Markdown, JSON, or one of the two texts that are put back into the context.",
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="keepthread")
+def cli() -> None:
+    """Keep the thread of a long coding-agent session across compaction."""
+
+
+_scope = click.option(
+    "--scope",
+    type=click.Choice(["user", "project", "local"]),
+    default="user",
+    show_default=True,
+    help="Whose settings file is edited.",
+)
+_dry = click.option("--dry-run", is_flag=True, help="Print the change as a diff and write nothing.")
+
+
+@cli.command()
+@_scope
+@_dry
+@_json
+def install(scope: str, dry_run: bool, as_json: bool) -> None:
+    """Write keepthread's hooks and commands into the host's settings."""
+    from keepthread.host.install import install_here
+
+    _print_report(install_here(dict(os.environ), scope=scope, dry_run=dry_run), as_json)
+
+
+@cli.command()
+@_scope
+@_dry
+@click.option("--purge", is_flag=True, help="Remove the stored handoffs and the log too.")
+@_json
+def uninstall(scope: str, dry_run: bool, purge: bool, as_json: bool) -> None:
+    """Take everything out again that install wrote, and nothing else."""
+    from keepthread.host.install import uninstall_here
+
+    _print_report(
+        uninstall_here(dict(os.environ), scope=scope, dry_run=dry_run, purge=purge), as_json
+    )
+
+
+def _print_report(report: Any, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(report._asdict() if hasattr(report, "_asdict") else report, indent=2))
+        return
+    if report.diff:
+        click.echo(report.diff, nl=not report.diff.endswith("\n"))
+    for note in report.notes:
+        click.echo(note)
+
+
+@cli.command()
+@click.option(
+    "--transcript", default="", metavar="FILE", help="Print this file's handoff and store nothing."
+)
+@_session
+@click.option(
+    "--engine", default="", metavar="NAME", help="Ask this engine instead of KEEPTHREAD_ENGINE."
+)
+@click.option(
+    "--note", default="", metavar="TEXT", help="What the handoff should pay attention to."
+)
+@click.option(
+    "--out", type=click.Path(dir_okay=False), default=None, metavar="FILE", help="Write it to FILE."
+)
+@_format
+def handoff(
+    transcript: str, session: str, engine: str, note: str, out: str | None, form: str
+) -> None:
+    """Take a handoff now: store it, and print it."""
+    from keepthread.ondemand import Format, Wish, make, shown
+
+    env = dict(os.environ)
+    made = make(Wish(transcript, session, engine, note), env, os.getcwd())
+    reason = made["meta"]["reason"]
+    if made["meta"]["status"] == "partial" and reason != "engine_facts":
+        click.echo(
+            f"keepthread: only partial ({reason or 'no answer'}): computed from the transcript",
+            err=True,
+        )
+    _deliver(shown(made, cast(Format, form), env), out)
+
+
+def _deliver(text: str, out: str | None) -> None:
+    if out is None:
+        click.echo(text)
+        return
+    from keepthread.files import write_private
+
+    write_private(os.path.abspath(out), text.encode())
+    click.echo(f"Written to {out}")
+
+
+@cli.command()
+@_session
+@click.option("--list", "listing", is_flag=True, help="List the sessions that have a handoff.")
+@_format
+def show(session: str, listing: bool, form: str) -> None:
+    """Print the stored handoff of a session."""
+    from keepthread.diagnose.status import list_handoffs
+    from keepthread.ondemand import Format, shown, stored
+
+    env = dict(os.environ)
+    if listing:
+        click.echo(list_handoffs(env))
+        return
+    click.echo(shown(stored(session, env, os.getcwd()), cast(Format, form), env))
+
+
+@cli.command()
+@_json
+def status(as_json: bool) -> None:
+    """Say how this project's session and its last handoff stand."""
+    from keepthread.diagnose.status import read_status, render_status
+
+    found = read_status(dict(os.environ), os.getcwd())
+    click.echo(json.dumps(found, indent=2) if as_json else render_status(found))
+
+
+@cli.command()
+@_json
+def doctor(as_json: bool) -> None:
+    """Check the installation: settings, commands, a dry run of each hook, folders, engines."""
+    from keepthread.diagnose.doctor import examine, render_checks
+
+    checks = examine(dict(os.environ), os.getcwd())
+    click.echo(json.dumps({"checks": checks}, indent=2) if as_json else render_checks(checks))
+    if not all(check["ok"] for check in checks):
+        raise SystemExit(REFUSED)
+
+
+@cli.command()
+@click.option("--follow", is_flag=True, help="Go on printing lines as they come.")
+@_session
+@click.option(
+    "--since",
+    default="",
+    metavar="T",
+    help="Only lines since then: 90s, 15m, 2h, 3d, or an ISO 8601 time.",
+)
+def logs(follow: bool, session: str, since: str) -> None:
+    """Print the log: one line per run of a hook, a worker or a command."""
+    from keepthread.diagnose.logs import follow_log, render_log
+
+    env = dict(os.environ)
+    click.echo(render_log(env, session=session, since=since), nl=False)
+    if follow:
+        for line in follow_log(env, session=session):
+            click.echo(line)
+
+
+def main() -> None:
+    """Run the command line and end the process: 0 done, 1 refused, 2 usage, 3 a bug, 130 interrupted."""
+    sys.exit(guard(lambda: run(cli), _report_bug))
+
+
+def _report_bug(problem: Exception) -> int:
+    file = log_bug(dict(os.environ), problem)
+    click.echo(
+        f"keepthread: this is a bug of keepthread's ({type(problem).__name__}). Details: {file}",
+        err=True,
+    )
+    return BUG
+
+
+def run(command: Callable[..., Any]) -> int:
+    """Run a click command and return the exit code."""
+    try:
+        command(standalone_mode=False)
+    except SystemExit as ending:
+        return ending.code if isinstance(ending.code, int) else REFUSED
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except click.ClickException as problem:
+        problem.show()
+        return USAGE if isinstance(problem, click.UsageError) else REFUSED
+    except KeepthreadError as problem:
+        click.echo(f"keepthread: {problem.message}", err=True)
+        if problem.hint:
+            click.echo(f"  {problem.hint}", err=True)
+        return REFUSED
+    except OSError as problem:
+        click.echo(f"keepthread: {problem.strerror}: {problem.filename}", err=True)
+        return REFUSED
+    return OK

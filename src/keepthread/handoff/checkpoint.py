@@ -1,0 +1,202 @@
+"""Taking a handoff by code alone: read, collect, redact, store. Within milliseconds, without a model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from typing import Any, NamedTuple, cast
+
+from keepthread import redact
+from keepthread.errors import KeepthreadError
+from keepthread.handoff.facts.collect import collect
+from keepthread.handoff.facts.git import git_state
+from keepthread.handoff.merge import carry
+from keepthread.handoff.model import Git, Handoff, Reason, Trigger
+from keepthread.handoff.publish import Outlet, publish
+from keepthread.handoff.store import load, read_worker, session_at, write_worker
+from keepthread.transcript.earlier import earlier_prompts
+from keepthread.transcript.model import Call, Item, Message, Transcript
+from keepthread.transcript.read import count_boundaries, read_transcript
+from keepthread.transcript.tail import uuids_from_end
+from keepthread.transcript.tokens import estimate
+
+
+_BEFORE_BOUNDARY = 256 * 1024  # bytes
+ENOUGH_NEW = 5_000  # tokens; with less that is new a handoff is updated by code and buys no call
+
+
+class Job(NamedTuple):
+    """What a handoff is taken of. `transcript_path` and `project` may be ""; `pins` are texts to keep verbatim."""
+
+    session_id: str
+    transcript_path: str
+    project: str
+    trigger: Trigger
+    pins: Sequence[str] = ()
+
+
+class Checkpoint(NamedTuple):
+    """What was taken.
+
+    `handoff` is the newest one of the session; `fresh` is false when the session has not moved since it was taken;
+    `new_tokens` counts what came since the last complete one, None when there has been none.
+    """
+
+    handoff: Handoff
+    fresh: bool
+    new_tokens: int | None
+
+
+def take(
+    job: Job, outlet: Outlet, *, reason: Reason | None = None, again: bool = False
+) -> Checkpoint:
+    """Take a partial handoff and store it.
+
+    Args:
+        job: the session.
+        outlet: where to.
+        reason: why the handoff will stay partial, None when a model is asked next.
+        again: take it even when the session has not moved, as a person who asks for a checkpoint expects.
+
+    Raises:
+        OSError: the state folder cannot be written.
+    """
+    started = time.monotonic()
+    transcript = _read(job.transcript_path)
+    previous = _previous(job.session_id, transcript, outlet.state)
+    if transcript is None:
+        return _without_transcript(job, outlet, previous)
+    ordinal = _ordinal(transcript, previous)
+    if previous is not None and not again and _same_position(previous, transcript, ordinal):
+        return Checkpoint(previous, fresh=False, new_tokens=None)
+    handoff = _collect(job, transcript, previous, ordinal)
+    handoff["meta"]["reason"] = reason
+    handoff = cast(Handoff, redact.document(handoff, outlet.secrets))
+    if previous is not None:
+        handoff = carry(handoff, previous, now=handoff["meta"]["generated_at"])
+    worker = read_worker(outlet.state, job.session_id) if outlet.state else None
+    tokens = _new_tokens(transcript, worker, ordinal)
+    if tokens is not None and tokens < ENOUGH_NEW and reason is None:
+        handoff["meta"]["reason"] = "engine_facts"  # too little is new to pay for a model call
+    handoff["meta"]["seconds"] = round(time.monotonic() - started, 3)
+    publish(handoff, outlet)
+    return Checkpoint(handoff, fresh=True, new_tokens=tokens)
+
+
+def now() -> str:
+    """Return the time in UTC as ISO 8601 with seconds."""
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _read(path: str) -> Transcript | None:
+    try:
+        return read_transcript(path) if path else None
+    except (KeepthreadError, OSError):
+        return None  # the caller says so: the handoff's reason becomes no_transcript
+
+
+def _previous(session_id: str, transcript: Transcript | None, state: str) -> Handoff | None:
+    """Return the session's last handoff; under a new session id, that of the session it was forked from."""
+    if not state:
+        return None
+    own = load(state, session_id)
+    if own is not None or transcript is None:
+        return own
+    uuids = [item.place.uuid for item in reversed(transcript.items)]
+    if transcript.boundary is not None:  # a handoff is taken right before the boundary
+        uuids += uuids_from_end(
+            transcript.path, end=transcript.boundary.offset, limit=_BEFORE_BOUNDARY
+        )
+    parent = next(filter(None, (session_at(state, uuid) for uuid in uuids if uuid)), "")
+    return load(state, parent) if parent else None
+
+
+def _same_position(previous: Handoff, transcript: Transcript, ordinal: int) -> bool:
+    meta = previous["meta"]
+    same = meta["transcript"]["last_uuid"] == transcript.position and meta["ordinal"] == ordinal
+    own = not transcript.session_id or meta["session_id"] == transcript.session_id
+    return same and own and bool(transcript.position)
+
+
+def _ordinal(transcript: Transcript, previous: Handoff | None) -> int:
+    """Return the number of the compaction that comes next: boundaries in the file + 1.
+
+    Only the last 64 MB are scanned; what lay before them is known from the previous handoff.
+    """
+    if previous is not None and previous["meta"]["transcript"]["path"] == transcript.path:
+        size = previous["meta"]["transcript"]["size"]
+        if size <= transcript.size:
+            return previous["meta"]["ordinal"] + count_boundaries(
+                transcript.path, size, transcript.size
+            )
+    return transcript.boundaries + 1
+
+
+def _collect(job: Job, transcript: Transcript, previous: Handoff | None, ordinal: int) -> Handoff:
+    project = job.project or transcript.cwd
+    earlier: Sequence[Message] = ()
+    if previous is None and transcript.boundary is not None:
+        earlier = earlier_prompts(transcript.path, transcript.boundary.offset)
+    nowhere = Git(branch=transcript.git_branch, head="", dirty=[])
+    return collect(
+        transcript,
+        project=project,
+        previous=previous,
+        earlier=earlier,
+        git=git_state(project) if project else nowhere,
+        pins=job.pins,
+        trigger=job.trigger,
+        ordinal=ordinal,
+        generated_at=now(),
+    )
+
+
+def _without_transcript(job: Job, outlet: Outlet, previous: Handoff | None) -> Checkpoint:
+    """Return the earlier handoff when there is one; else store a partial that says that there was no transcript."""
+    if previous is not None:
+        return Checkpoint(previous, fresh=False, new_tokens=None)
+    empty = Transcript(path=job.transcript_path, size=0)
+    handoff = _collect(job, empty, None, 1)
+    handoff["meta"]["reason"] = "no_transcript"
+    handoff = cast(Handoff, redact.document(handoff, outlet.secrets))
+    publish(handoff, outlet)
+    return Checkpoint(handoff, fresh=True, new_tokens=None)
+
+
+def note_complete(state: str, handoff: Handoff) -> None:
+    """Remember where the session's last complete handoff was taken; later ones count their new tokens from there."""
+    if not state:
+        return
+    meta = handoff["meta"]
+    worker = read_worker(state, meta["session_id"]) or {}
+    worker["complete"] = {
+        "path": meta["transcript"]["path"],
+        "size": meta["transcript"]["size"],
+        "ordinal": meta["ordinal"],
+        "tokens": handoff["facts"]["tokens"],
+    }
+    write_worker(state, meta["session_id"], worker)
+
+
+def _new_tokens(transcript: Transcript, worker: dict[str, Any] | None, ordinal: int) -> int | None:
+    """Return the tokens since the last complete handoff, None when this session has none."""
+    last = (worker or {}).get("complete")
+    if not isinstance(last, dict):
+        return None
+    size = last.get("size") if last.get("path") == transcript.path else 0
+    if not isinstance(size, int):
+        return None
+    estimated = sum(_tokens_of(item) for item in transcript.items if item.place.offset >= size)
+    before = last.get("tokens")
+    if last.get("ordinal") == ordinal and isinstance(before, int):
+        return max(estimated, transcript.tokens.total - before)
+    return estimated
+
+
+def _tokens_of(item: Item) -> int:
+    if isinstance(item, Message):
+        return estimate(item.text)
+    if isinstance(item, Call):
+        return estimate(str(item.input)) + (estimate(item.result.text) if item.result else 0)
+    return 0

@@ -1,0 +1,232 @@
+"""What SessionStart puts back: it checks and copies bytes, no more. Standard library only.
+
+A handoff is shown once per session, position and compaction: the markers `shown-*` beside it say what was. A second
+compaction wipes what the first one's SessionStart put in, so the boundaries past the handoff are part of the marker.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from keepthread.files import make_private, read_regular
+from keepthread.host.locations import session_dir
+
+if TYPE_CHECKING:
+    from typing import Any
+
+_LIMIT = 8 * 1024 * 1024
+_POLL = 0.02  # seconds
+_DAY = 86_400
+DEFAULTS: Mapping[str, Any] = {
+    "disable": False,
+    "join": 3.0,
+    "budget": 9_900,
+    "index": 4_000,
+    "sources": ["compact", "resume", "fork"],
+}
+
+
+def read_json(path: str) -> dict[str, Any] | None:
+    """Return the object in a state file, or None when it is missing or damaged."""
+    try:
+        value = json.loads(read_regular(path, _LIMIT))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def settings(state: str, env: Mapping[str, str]) -> dict[str, Any]:
+    """Return the resolved settings SessionStart needs; the process environment may only narrow them."""
+    found = {**DEFAULTS, **(read_json(os.path.join(state, "settings.json")) or {})}
+    for key in ("join", "budget", "index"):
+        found[key] = _smaller(
+            env.get(f"KEEPTHREAD_{key.upper()}", ""), _number(found[key], DEFAULTS[key])
+        )
+    if env.get("KEEPTHREAD_DISABLE", "").lower() in ("1", "true", "yes", "on"):
+        found["disable"] = True
+    if not isinstance(found["sources"], list):
+        found["sources"] = DEFAULTS["sources"]
+    return found
+
+
+def _number(value: object, default: float) -> float:
+    return float(value) if isinstance(value, (int, float)) and value >= 0 else default
+
+
+def _smaller(text: str, value: float) -> float:
+    try:
+        return min(value, max(0.0, float(text)))
+    except ValueError:
+        return value
+
+
+def settle(folder: str, join: float) -> bool:
+    """Wait until this session's worker is done, at most `join` seconds; return whether it still runs."""
+    until = time.monotonic() + join
+    while _running(read_json(os.path.join(folder, "worker.json"))):
+        if time.monotonic() >= until:
+            return True
+        time.sleep(_POLL)
+    return False
+
+
+def _running(worker: dict[str, Any] | None) -> bool:
+    if worker is None or worker.get("state") != "running":
+        return False
+    pid = worker.get("pid")
+    if not isinstance(pid, int) or pid <= 0:
+        return False
+    if os.name == "nt":
+        return True  # there os.kill(pid, 0) would end the process; the join bounds the wait
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # alive, and another user's
+    return True
+
+
+def find(state: str, session_id: str, transcript_path: str, name: str) -> dict[str, Any] | None:
+    """Return the stored text `name` ("context" or "index") of this session, or of the one it was forked from."""
+    own = read_json(os.path.join(session_dir(state, session_id), f"{name}.json"))
+    if own is not None:
+        return own if own.get("session_id") == session_id else None
+    parent = _parent(state, transcript_path)
+    return read_json(os.path.join(session_dir(state, parent), f"{name}.json")) if parent else None
+
+
+def _parent(state: str, transcript_path: str) -> str:
+    """Return the session whose handoff's position lies in this file: the same work under a new session id."""
+    from keepthread.transcript.tail import uuids_from_end
+
+    positions = os.path.join(state, "positions")
+    if not os.path.isdir(positions):
+        return ""
+    for uuid in uuids_from_end(transcript_path):
+        if _PLAIN.issuperset(uuid):
+            try:
+                return read_regular(os.path.join(positions, uuid), 1024).decode("utf-8", "replace")
+            except OSError:
+                continue
+    return ""
+
+
+_PLAIN = frozenset("0123456789abcdef-")
+
+
+def claim(state: str, session_id: str, kind: str, key: str) -> bool:
+    """Return whether `key` is shown here for the first time, and remember that it was; the first of several wins."""
+    folder = session_dir(state, session_id)
+    name = f"shown-{kind}-" + "".join(c if c.isalnum() or c == "-" else "_" for c in key)[:120]
+    try:
+        make_private(folder)
+        os.close(os.open(os.path.join(folder, name), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return False
+    except OSError:
+        return True  # a folder that cannot be written must not cost the session its handoff
+    for other in os.listdir(folder):
+        if other.startswith(f"shown-{kind}-") and other != name:
+            _remove(os.path.join(folder, other))
+    return True
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass  # another process was faster
+
+
+def news(stored: dict[str, Any], transcript_path: str, own_session: bool) -> dict[str, Any]:
+    """Return what the transcript holds past the handoff's position: asks, edits, boundaries."""
+    from keepthread.transcript.tail import since
+
+    reference = stored.get("transcript")
+    size = reference.get("size") if isinstance(reference, dict) else None
+    if not transcript_path or not own_session or not isinstance(size, int):
+        return {"asks": [], "edits": [], "boundaries": 0}
+    return since(transcript_path, size)
+
+
+def compose(stored: dict[str, Any], newer: dict[str, Any], budget: int, now: float) -> str:
+    """Return the stored text, with its age when it is old and what happened since, within `budget` UTF-16 units.
+
+    Only optional sections give way: `cuts` says where the text may end.
+    """
+    text = str(stored.get("text", ""))
+    closing = str(stored.get("closing", ""))
+    added = _age(stored, now) + _since(newer)
+    room = budget - _units(added) - _units(closing)
+    if _units(text) > room:
+        cuts = [c for c in stored.get("cuts", []) if isinstance(c, int) and 0 < c <= len(text)]
+        fitting = [c for c in cuts if _units(text[:c]) <= room]
+        if (
+            not fitting
+        ):  # the required part alone fills the budget: it goes first, the news gives way
+            return _cut(text[: min(cuts, default=len(text))], budget - _units(closing)) + closing
+        text = text[: max(fitting)]
+    return text + added + closing
+
+
+def _age(stored: dict[str, Any], now: float) -> str:
+    made = stored.get("generated_epoch")
+    days = (now - made) / _DAY if isinstance(made, (int, float)) else 0.0
+    return (
+        f"\n\nThis record is {int(days)} days old; the project may have changed since."
+        if days >= 1
+        else ""
+    )
+
+
+def _since(newer: dict[str, Any]) -> str:
+    lines = [f"- the user asked: {_flat(ask)}" for ask in newer["asks"][-5:]]
+    edits = list(dict.fromkeys(newer["edits"]))[-20:]
+    if edits:
+        lines.append("- edited: " + ", ".join(_flat(edit) for edit in edits))
+    return "\n\nSince this record was made:\n" + "\n".join(lines) if lines else ""
+
+
+def _flat(text: str) -> str:
+    # Imported here: only a transcript that went on past its handoff needs it.
+    from keepthread.handoff.frame import defuse
+    from keepthread.redact import text as redact
+
+    return _cut(" ".join(defuse(redact(text)).split()), 300)
+
+
+def _units(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _cut(text: str, limit: int) -> str:
+    while _units(text) > limit:
+        text = text[: max(0, len(text) - max(1, (_units(text) - limit) // 2))]
+    return text
+
+
+def notice(stored: dict[str, Any], still_running: bool) -> str:
+    """Return the line for the person; a handoff whose model call has not come to an end yet says so."""
+    line = str(stored.get("notice", ""))
+    if stored.get("status") == "partial" and stored.get("reason") is None:
+        state = "had not answered yet" if still_running else "ended without an answer"
+        return f"{line} (the model call {state})" if line else ""
+    return line
+
+
+def output(text: str, notice: str) -> str:
+    """Return the one JSON document that the host reads from a SessionStart hook."""
+    document: dict[str, Any] = {}
+    if notice:
+        document["systemMessage"] = notice
+    if text:
+        document["hookSpecificOutput"] = {
+            "hookEventName": "SessionStart",
+            "additionalContext": text,
+        }
+    return json.dumps(document) if document else ""

@@ -1,0 +1,186 @@
+"""The detached upgrade: a partial handoff becomes a complete one while the host compacts.
+
+The process that runs this has a session of its own, so it outlives the hook and the host that started it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any, cast
+
+from keepthread import log
+from keepthread.engines.choose import engines_for
+from keepthread.engines.ladder import climb
+from keepthread.engines.model import Answer, Deadline, Outcome, Request
+from keepthread.errors import KeepthreadError
+from keepthread.handoff import circuit
+from keepthread.handoff.audit import Evidence, audit, retry_note
+from keepthread.handoff.checkpoint import note_complete, now
+from keepthread.handoff.merge import carry, complete
+from keepthread.handoff.model import Handoff, ModelAnswer
+from keepthread.handoff.model import Rung as MetaRung
+from keepthread.handoff.prompt import build_prompt
+from keepthread.handoff.publish import publish
+from keepthread.handoff.schema import answer_schema
+from keepthread.handoff.store import load, read_worker, write_worker
+from keepthread.host.config import Config, load as load_config
+from keepthread.host.locations import config_dir, state_dir
+from keepthread.launch import Task, outlet_of
+from keepthread.transcript.model import Transcript
+from keepthread.transcript.read import read_transcript
+
+_RETRY_FLOOR = 8.0  # seconds that must be left for a corrective retry to be worth its cost
+_GRACE = 15.0  # seconds past the deadline after which the worker ends itself, whatever hangs
+
+
+def upgrade(handoff: Handoff, task: Task) -> Handoff:
+    """Ask the ladder and store what comes of it; return the newer handoff, complete or partial with its reason.
+
+    Raises:
+        KeepthreadError: KEEPTHREAD_ENGINE names an engine that does not exist.
+        OSError: the state folder cannot be written.
+    """
+    started = time.monotonic()
+    deadline = Deadline.after(task.config.timeout)
+    transcript = _transcript_of(handoff)
+    project = handoff["meta"]["project"]
+    engines = engines_for(task.config, task.env, config_dir=config_dir(task.env), project=project)
+    prompt = build_prompt(
+        handoff,
+        transcript,
+        budget=task.config.prompt_tokens,
+        focus=task.focus,
+        note=task.note,
+        secrets=task.outlet.secrets,
+    )
+    request = Request(
+        prompt.system, prompt.user, answer_schema(), task.config.model, task.config.effort
+    )
+    outcome = climb(engines, request, deadline)
+    result = _settle(handoff, outcome, transcript, time.monotonic() - started)
+    missing = retry_note(result) if outcome.answer else ""
+    if missing and deadline.left() > _RETRY_FLOOR:
+        again = Request(
+            prompt.system,
+            f"{prompt.user}\n\n{missing}",
+            request.schema,
+            request.model,
+            request.effort,
+        )
+        second = climb(engines, again, deadline)
+        second.rungs[:0] = outcome.rungs
+        if second.answer is not None:
+            result = _settle(handoff, second, transcript, time.monotonic() - started)
+    return _store(result, task)
+
+
+def _transcript_of(handoff: Handoff) -> Transcript:
+    """Return the transcript as it was when the handoff was taken."""
+    reference = handoff["meta"]["transcript"]
+    try:
+        return read_transcript(reference["path"], end=reference["size"])
+    except (KeepthreadError, OSError):
+        return Transcript(
+            path=reference["path"], size=0
+        )  # the facts are still there to be told from
+
+
+def _settle(handoff: Handoff, outcome: Outcome, transcript: Transcript, seconds: float) -> Handoff:
+    rungs: list[MetaRung] = [
+        {"engine": rung.engine, "result": rung.result, "seconds": round(rung.seconds, 2)}
+        for rung in outcome.rungs
+    ]
+    if outcome.answer is None:
+        return _still_partial(handoff, outcome, rungs, seconds)
+    merged = complete(
+        handoff,
+        cast(ModelAnswer, outcome.answer.document),
+        engine=outcome.answer.engine,
+        rungs=rungs,
+        usage=_usage(outcome.answer),
+        cost_usd=outcome.cost_usd if outcome.cost_usd is not None else outcome.answer.cost_usd,
+        seconds=round(seconds, 2),
+        generated_at=now(),
+    )
+    return audit(merged, Evidence.from_transcript(transcript))
+
+
+def _usage(answer: Answer) -> Any:
+    return {"input_tokens": answer.input_tokens, "output_tokens": answer.output_tokens}
+
+
+def _still_partial(
+    handoff: Handoff, outcome: Outcome, rungs: list[MetaRung], seconds: float
+) -> Handoff:
+    meta = {
+        **handoff["meta"],
+        "reason": outcome.reason,
+        "rungs": rungs,
+        "cost_usd": outcome.cost_usd,
+        "seconds": round(seconds, 2),
+    }
+    return cast(Handoff, {**handoff, "meta": meta})
+
+
+def _store(result: Handoff, task: Task) -> Handoff:
+    """Store the result; when the session has moved on meanwhile, its newest partial gets the answer carried over."""
+    if publish(result, task.outlet) or result["meta"]["status"] != "complete":
+        pass
+    else:
+        newest = load(task.outlet.state, result["meta"]["session_id"])
+        if newest is not None and newest["meta"]["status"] == "partial":
+            publish(carry(newest, result, now=now()), task.outlet)
+    if result["meta"]["status"] == "complete":
+        note_complete(task.outlet.state, result)
+    return result
+
+
+def main(session: str) -> None:
+    """Run one upgrade in this process and leave a line in the log; the job stands in the session's worker.json."""
+    env = dict(os.environ)
+    state = state_dir(env)
+    started = time.monotonic()
+    config = load_config(env, config_dir(env))
+    _watchdog(config.timeout + _GRACE)
+    outcome, reason, engine = "failed", "crash", ""
+    try:
+        result = _run(session, config, env)
+        if result is not None:
+            outcome = result["meta"]["status"]
+            reason, engine = result["meta"]["reason"] or "", result["meta"]["engine"]
+    except (KeepthreadError, OSError) as problem:
+        reason = str(problem)
+    finally:
+        job = circuit.after(
+            read_worker(state, session) or {}, reason or None, outcome == "complete", time.time()
+        )
+        write_worker(state, session, {**job, "state": "done", "result": outcome})
+        seconds = time.monotonic() - started
+        log.record(
+            state,
+            event="worker",
+            session=session,
+            outcome=outcome,
+            reason=reason,
+            engine=engine,
+            seconds=seconds,
+        )
+
+
+def _run(session: str, config: Config, env: Mapping[str, str]) -> Handoff | None:
+    outlet = outlet_of(config, env)
+    handoff = load(outlet.state, session)
+    if handoff is None:
+        return None
+    job = read_worker(outlet.state, session) or {}
+    focus, note = str(job.get("focus", "")), str(job.get("note", ""))
+    return upgrade(handoff, Task(config, env, outlet, focus, note))
+
+
+def _watchdog(seconds: float) -> None:
+    timer = threading.Timer(seconds, os._exit, args=(1,))
+    timer.daemon = True
+    timer.start()
