@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Sets keepthread up: a virtual environment of its own, the hooks in the host's settings, then the main job once on a
+# sample session. Run again, it upgrades. `./install.sh --test` sets up a second environment beside it and runs all tests.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+say() { printf '%s\n' "$*"; }
+fail() {
+  printf 'keepthread: %s\n' "$1" >&2
+  [[ -z ${2:-} ]] || printf '  %s\n' "$2" >&2
+  exit 1
+}
+
+find_python() {
+  local name
+  for name in "${KEEPTHREAD_PYTHON:-python3}" python3 python3.14 python3.13 python3.12 python3.11 python3.10 python; do
+    if command -v "$name" >/dev/null 2>&1 &&
+      "$name" -c 'import sys; raise SystemExit(sys.version_info < (3, 10))' >/dev/null 2>&1; then
+      command -v "$name"
+      return
+    fi
+  done
+  fail "Python 3.10 or later was not found" "Install it, or name one: KEEPTHREAD_PYTHON=/path/to/python3 ./install.sh"
+}
+
+make_venv() { # make_venv FOLDER
+  local python
+  python=$(find_python)
+  if [[ -x $1/bin/python ]] && "$1/bin/python" -c 'import pip, sys; raise SystemExit(sys.version_info < (3, 10))' >/dev/null 2>&1; then
+    return
+  fi
+  rm -rf "$1"
+  (umask 077 && mkdir -p "$(dirname "$1")")
+  "$python" -m venv "$1" >/dev/null 2>&1 || {
+    rm -rf "$1"
+    fail "$python cannot make virtual environments" "On Debian and Ubuntu: apt install python3-venv"
+  }
+}
+
+pip_install() { # pip_install VENV ARGUMENTS...
+  local venv=$1
+  shift
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@" ||
+    fail "pip could not install keepthread" "The lines above say why; a proxy or an own index is set with pip's variables."
+}
+
+install_product() {
+  local config=${CLAUDE_CONFIG_DIR:-$HOME/.claude}
+  [[ $config == /* ]] || fail "CLAUDE_CONFIG_DIR is a relative path: $config" "Set it to an absolute path."
+  local venv=$config/keepthread/venv
+  say "1/3  Setting up $venv"
+  make_venv "$venv"
+  pip_install "$venv" --upgrade "$here"
+  pip_install "$venv" --force-reinstall --no-deps "$here" # the same version from a newer checkout
+  say "2/3  Writing the hooks into the host's settings"
+  "$venv/bin/keepthread" install
+  say "3/3  The main job on a sample session, with the embedded engine"
+  "$venv/bin/python" -I "$here/templates/sample/run.py"
+  say
+  say "Installed. Compaction in Claude Code now keeps the thread; check with: $venv/bin/keepthread doctor"
+}
+
+run_tests() {
+  local venv=${KEEPTHREAD_TEST_VENV:-$here/.venv}
+  say "Setting up $venv"
+  make_venv "$venv"
+  pip_install "$venv" --upgrade pip
+  pip_install "$venv" --editable "$here" --group "$here/pyproject.toml:dev"
+  cd "$here"
+  "$venv/bin/ruff" check .
+  "$venv/bin/ruff" format --check .
+  "$venv/bin/mypy"
+  "$venv/bin/pytest" -q -n auto --dist worksteal "$@"
+}
+
+case ${1:-} in
+  --test)
+    shift
+    run_tests "$@"
+    ;;
+  "") install_product ;;
+  *) fail "unknown option $1" "Use ./install.sh or ./install.sh --test." ;;
+esac
