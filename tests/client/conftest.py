@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.api import FakeApi
-from tests.support.client import Client
+from tests.support.client import Client, hook, python
 from tests.support.fetch_client import PINNED, NoClientError, fetch_client
 from tests.support.recorder import Recorder
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -47,3 +51,47 @@ def client(executable: Path, home: Path, tmp_path: Path, api: FakeApi) -> Client
 def recorder(tmp_path: Path) -> Recorder:
     """Return hooks that note what they are given."""
     return Recorder(tmp_path / "recorder")
+
+
+@pytest.fixture
+def hooks(client: Client) -> None:
+    """Install keepthread into the client's home, from this checkout."""
+    install(client, ROOT)
+
+
+@pytest.fixture
+def copied_hooks(client: Client, tmp_path: Path, hooks: None) -> Path:
+    """Install keepthread from a copy of its own, which the test may destroy; return the copy."""
+    copy = tmp_path / "copy"
+    for name in ("src", "hooks", "commands", "templates"):
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    install(client, copy)
+    return copy
+
+
+def install(client: Client, root: Path) -> None:
+    """Run `keepthread install` of the source tree `root`."""
+    if not (root / "src/keepthread/cli.py").exists():
+        plain(client, root)
+        return
+    subprocess.run(
+        [sys.executable, "-m", "keepthread", "install"],
+        env=client.environment() | {"PYTHONPATH": str(root / "src")},
+        check=True,
+        capture_output=True,
+    )
+
+
+def plain(client, root):
+    def entry(name, matcher=""):
+        return hook(python(root / "hooks" / f"{name}.py") + " || exit 0", matcher)
+
+    client.settings(
+        {
+            "hooks": {
+                "PreCompact": [entry("pre_compact")],
+                "PostCompact": [entry("post_compact")],
+                "SessionStart": [entry("session_start"), entry("session_index")],
+            }
+        }
+    )
