@@ -1,0 +1,186 @@
+"""The host's own program as an engine: one `claude -p` with its user's login and without any of its user's set-up."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+
+from keepthread.engines import login as logins
+from keepthread.engines.claude_reply import read
+from keepthread.engines.model import Answer, Deadline, EngineError, Readiness, Request
+from keepthread.engines.process import run
+
+NAME = "claude"
+
+# Variables that the parent's host set for its own children, or that would change how the child works.
+_HOST = ("CLAUDE", "KEEPTHREAD_")
+# What a child needs to reach the API in the same way as its parent.
+_KEPT = frozenset(
+    (
+        "CLAUDE_CONFIG_DIR",
+        "CLAUDE_SECURESTORAGE_CONFIG_DIR",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "CLAUDE_CODE_API_KEY_HELPER_TTL_MS",
+        "CLAUDE_CODE_CERT_STORE",
+        "CLAUDE_CODE_CLIENT_CERT",
+        "CLAUDE_CODE_CLIENT_KEY",
+        "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
+        "CLAUDE_CODE_GIT_BASH_PATH",
+        "CLAUDE_CODE_PROXY_RESOLVES_HOSTS",
+        "CLAUDE_CODE_SKIP_BEDROCK_AUTH",
+        "CLAUDE_CODE_SKIP_VERTEX_AUTH",
+        "CLAUDE_CODE_SKIP_FOUNDRY_AUTH",
+        *logins.CLOUDS,
+    )
+)
+_SET = {
+    # Every hook of ours returns at once when it sees this: a child must not summarise itself.
+    "KEEPTHREAD_CHILD": "1",
+    # Its ten retries would turn an overload into a timeout, and five tries at the schema cost five answers.
+    "CLAUDE_CODE_MAX_RETRIES": "3",
+    "MAX_STRUCTURED_OUTPUT_RETRIES": "2",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_AUTOUPDATER": "1",
+}
+# More than this on stdin the program refuses (10 MB, measured by its vendor in bytes).
+_STDIN = 10_000_000
+
+
+class ClaudeEngine:
+    """Asks the host's own program, found on PATH, under the login its user has."""
+
+    def __init__(
+        self,
+        env: Mapping[str, str],
+        *,
+        config_dir: str,
+        project: str = "",
+        platform: str = sys.platform,
+    ) -> None:
+        self._env = env
+        self._config_dir = config_dir
+        self._project = project
+        self._platform = platform
+
+    @property
+    def name(self) -> str:
+        """The name as in KEEPTHREAD_ENGINE."""
+        return NAME
+
+    def readiness(self) -> Readiness:
+        """Say whether the program is there and how it would log in. Starts nothing, calls nothing."""
+        found = program(self._env, self._project, self._platform)
+        if not found:
+            return Readiness(
+                False,
+                "claude was not found on PATH",
+                "Install Claude Code, or add its folder to PATH (an absolute one, outside the project).",
+            )
+        login = logins.find(self._env, self._config_dir, self._platform)
+        if login is None:
+            return Readiness(
+                False,
+                f"{found} has no login",
+                "Run `claude` and log in with /login, or set ANTHROPIC_API_KEY.",
+            )
+        return Readiness(True, f"{found}, {login.flags[0]}: {login.why}")
+
+    def ask(self, request: Request, deadline: Deadline) -> Answer:
+        """Answer before the deadline, give or take two seconds for the end of a hanging child.
+
+        Raises:
+            EngineError: there is no answer that meets the schema.
+        """
+        found = program(self._env, self._project, self._platform)
+        login = logins.find(self._env, self._config_dir, self._platform)
+        if not found or login is None:
+            raise EngineError("no_login", self.readiness().why, permanent=True)
+        prompt = request.prompt.encode("utf-8", "replace")
+        if len(prompt) > _STDIN:
+            raise EngineError(
+                "overflow", f"the prompt has {len(prompt)} bytes, claude takes {_STDIN}"
+            )
+        # An empty folder of its own: no project's files, settings or session list come into play.
+        with tempfile.TemporaryDirectory(
+            prefix="keepthread-", ignore_cleanup_errors=True
+        ) as folder:
+            try:
+                done = run(
+                    arguments(found, login, request),
+                    stdin=prompt,
+                    env=child_env(self._env, login),
+                    cwd=folder,
+                    deadline=deadline,
+                )
+            except OSError as error:
+                raise EngineError(
+                    "no_login", f"{found} cannot be started: {error.strerror}", permanent=True
+                ) from error
+        return read(done, request, NAME)
+
+
+def program(env: Mapping[str, str], project: str, platform: str = sys.platform) -> str:
+    """Return the absolute path of `claude`, or "".
+
+    Only absolute PATH entries outside the project count: a repository must not bring its own `claude`.
+    """
+    names = ("claude.exe", "claude.cmd") if platform == "win32" else ("claude",)
+    folders = [
+        folder
+        for folder in env.get("PATH", "").split(os.pathsep)
+        if os.path.isabs(folder) and not _inside(folder, project)
+    ]
+    for name in names:
+        found = shutil.which(name, path=os.pathsep.join(folders)) if folders else None
+        if found and not _inside(found, project):
+            return _behind_shim(found)
+    return ""
+
+
+def arguments(found: str, login: logins.Login, request: Request) -> list[str]:
+    """Return the child's argument list. The prompt is not in it: every user of the machine can read that list."""
+    # The program refuses a schema that names its own draft.
+    schema = {key: value for key, value in request.schema.items() if key not in ("$schema", "$id")}
+    argv = [found, "-p", *login.flags, "--tools", "", "--strict-mcp-config"]
+    argv += ["--no-session-persistence", "--output-format", "json"]
+    # Two turns are normal with a schema, so the number of turns is never limited.
+    argv += ["--json-schema", json.dumps(schema, separators=(",", ":"))]
+    argv += ["--system-prompt", request.system]
+    if request.model:
+        argv += ["--model", request.model]
+    if request.effort:
+        argv += ["--effort", request.effort]
+    return argv
+
+
+def child_env(env: Mapping[str, str], login: logins.Login) -> dict[str, str]:
+    """Return the child's environment: its parent's without what the host or we put there, and our guard set."""
+    kept = {
+        name: value
+        for name, value in env.items()
+        if name not in login.drop and (name in _KEPT or not name.upper().startswith(_HOST))
+    }
+    return {**kept, **_SET}
+
+
+def _inside(path: str, project: str) -> bool:
+    if not project:
+        return False
+    root = os.path.realpath(project)
+    return any(
+        here == root or here.startswith(root.rstrip(os.sep) + os.sep)
+        for here in (os.path.normpath(path), os.path.realpath(path))
+    )
+
+
+def _behind_shim(found: str) -> str:
+    """Return the program that npm's Windows shim starts, since a .cmd file mangles quotes in arguments. Unverified."""
+    if not found.lower().endswith(".cmd"):
+        return found
+    package = os.path.join(os.path.dirname(found), "node_modules", "@anthropic-ai", "claude-code")
+    inner = os.path.join(package, "bin", "claude.exe")
+    return inner if os.path.isfile(inner) else found

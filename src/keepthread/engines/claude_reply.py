@@ -1,0 +1,143 @@
+"""Reads what `claude -p --output-format json` left: an answer, or the reason why there is none."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from keepthread.engines import parse, rejects
+from keepthread.engines.model import Answer, EngineError, FailureReason, Request
+from keepthread.engines.process import Completed
+
+
+def read(done: Completed, request: Request, engine: str) -> Answer:
+    """Return the answer in a finished child's output.
+
+    Raises:
+        EngineError: it was late, reported an error, or said what is no answer. The detail quotes the known words of an
+            error and nothing else.
+    """
+    stdout = done.stdout.decode("utf-8", "replace")
+    reply = _envelope(stdout)
+    # A child that answered and then would not end has answered all the same.
+    code = 0 if done.timed_out and reply is not None else done.returncode
+    if reply is None and done.timed_out:
+        raise EngineError("timeout", "claude did not answer in time")
+    if reply is None:
+        return _plain(done, stdout, request, engine)
+    if reply.get("is_error") or reply.get("subtype") != "success" or code != 0:
+        raise _error(reply, code)
+    document = _document(reply, request)
+    usage = reply.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    return Answer(document, engine, _input(usage), _count(usage, "output_tokens"), _cost(reply))
+
+
+def _envelope(stdout: str) -> dict[str, Any] | None:
+    # Something in the user's set-up may print before or after; the result is one line of its own.
+    for line in (stdout, *reversed(stdout.splitlines())):
+        if line.lstrip().startswith("{"):
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(value, dict) and value.get("type") == "result":
+                return value
+    return None
+
+
+def _error(reply: dict[str, Any], returncode: int) -> EngineError:
+    status = reply.get("api_error_status")
+    # The words come before the status: a 400 may be anything, and a 403 or a 429 a matter of billing.
+    reason, words = rejects.failure(_said(reply)) or (None, "")
+    if reply.get("terminal_reason") in ("prompt_too_long", "blocking_limit"):
+        reason = "overflow"
+    detail = f"claude reported {reply.get('subtype')}, exit code {returncode}"
+    if isinstance(status, int):
+        reason = reason or rejects.from_status(status)
+        detail += f", API status {status}"
+    return EngineError(
+        reason or "bad_answer",
+        f"{detail}: {words}" if words else detail,
+        # A model that is not there will not come.
+        permanent=_permanent(reason, words) or status == 404,
+        cost_usd=_cost(reply),
+    )
+
+
+def _document(reply: dict[str, Any], request: Request) -> dict[str, Any]:
+    cost = _cost(reply)
+    structured = reply.get("structured_output")
+    if isinstance(structured, dict):
+        fault = parse.misfit(structured, request.schema)
+        if fault:
+            raise EngineError("bad_answer", fault, cost_usd=cost)
+        return _checked(parse.mend(structured), request, cost)
+    text = reply.get("result")
+    return _from_text(text if isinstance(text, str) else "", request, cost)
+
+
+def _from_text(text: str, request: Request, cost: float | None) -> dict[str, Any]:
+    found = parse.find(text, request.schema)
+    if found.document is not None:
+        return _checked(found.document, request, cost)
+    failed = None if found.near else rejects.failure(text)
+    if failed:
+        reason, words = failed
+        raise EngineError(reason, words, permanent=_permanent(reason, words), cost_usd=cost)
+    fault = found.fault
+    if rejects.refusal(text):
+        fault = "the answer is a refusal"
+    elif rejects.echo(text, request.prompt):
+        fault = "the answer is an echo of the prompt"
+    raise EngineError("bad_answer", fault, cost_usd=cost)
+
+
+def _checked(document: dict[str, Any], request: Request, cost: float | None) -> dict[str, Any]:
+    refused = rejects.document(document, request.prompt)
+    if refused:
+        raise EngineError(refused[0], refused[1], cost_usd=cost)
+    return document
+
+
+def _plain(done: Completed, stdout: str, request: Request, engine: str) -> Answer:
+    """Read output that is no result object: a fault on the way to it, or a program that answers in plain text."""
+    if done.returncode == 0:
+        return Answer(_from_text(stdout, request, None), engine)
+    stderr = done.stderr.decode("utf-8", "replace")
+    failed = rejects.failure(stdout) or rejects.failure(stderr)
+    if failed:
+        raise EngineError(failed[0], failed[1], permanent=_permanent(*failed))
+    detail = f"claude ended with exit code {done.returncode} and no result"
+    if "unknown option" in stderr:
+        # The same flags will fail again.
+        detail = "claude does not know one of our flags, it is too old"
+        raise EngineError("bad_answer", detail, permanent=True)
+    raise EngineError("bad_answer", detail)
+
+
+def _said(reply: dict[str, Any]) -> str:
+    errors = reply.get("errors")
+    parts = [reply.get("result"), *(errors if isinstance(errors, list) else [])]
+    return "\n".join(part for part in parts if isinstance(part, str))
+
+
+def _permanent(reason: FailureReason | None, words: str) -> bool:
+    return reason == "no_login" or "credit balance" in words.lower()
+
+
+def _cost(reply: dict[str, Any] | None) -> float | None:
+    cost = reply.get("total_cost_usd") if reply else None
+    return float(cost) if isinstance(cost, (int, float)) else None
+
+
+def _count(usage: dict[str, Any], name: str) -> int | None:
+    value = usage.get(name)
+    return value if isinstance(value, int) else None
+
+
+def _input(usage: dict[str, Any]) -> int | None:
+    """Return all tokens read, cached ones included; None when the program did not say."""
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    counts = [count for name in names if (count := _count(usage, name)) is not None]
+    return sum(counts) if counts else None

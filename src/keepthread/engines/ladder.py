@@ -1,0 +1,105 @@
+"""Tries engines in order under one deadline, and remembers what each of them came to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from keepthread.engines import facts
+from keepthread.engines.model import (
+    Answer,
+    Deadline,
+    Engine,
+    EngineError,
+    FailureReason,
+    Outcome,
+    Request,
+    Rung,
+)
+
+# How near a rung came to an answer: the nearest failure is what its user wants to hear of.
+_TELLING: dict[FailureReason, int] = {
+    "bad_answer": 7,
+    "overflow": 6,
+    "rate_limit": 5,
+    "overload": 4,
+    "timeout": 3,
+    "cap": 2,
+    "circuit_open": 1,
+    "no_login": 0,
+}
+
+Accept = Callable[[dict[str, Any]], str]
+
+
+def climb(
+    engines: Sequence[Engine],
+    request: Request,
+    deadline: Deadline,
+    *,
+    accept: Accept | None = None,
+) -> Outcome:
+    """Ask one engine after the other until one answers; `facts` ends the ladder.
+
+    Args:
+        engines: the ladder, first choice first.
+        request: what all of them are asked.
+        deadline: for all rungs together; a rung that it leaves no time for counts as a timeout.
+        accept: looks at a document that met the schema and returns "" or why it is refused.
+
+    Returns:
+        The answer with `reason` None; or no answer, and as reason "engine_facts" when `facts` came first by choice,
+        else the most telling failure (None when there was no engine at all).
+    """
+    outcome = Outcome(None, None)
+    for engine in engines:
+        if engine.name == facts.NAME:
+            outcome.rungs.append(Rung(engine.name, "ok", 0.0))
+            outcome.reason = outcome.reason or "engine_facts"
+            return outcome
+        answer = _try(engine, request, deadline, accept, outcome)
+        if answer is not None:
+            outcome.answer, outcome.reason = answer, None
+            return outcome
+    return outcome
+
+
+def _try(
+    engine: Engine, request: Request, deadline: Deadline, accept: Accept | None, outcome: Outcome
+) -> Answer | None:
+    start = time.monotonic()
+    try:
+        answer = _ask(engine, request, deadline, accept)
+    except EngineError as error:
+        outcome.rungs.append(
+            Rung(engine.name, error.reason, time.monotonic() - start, error.detail)
+        )
+        _add_cost(outcome, error.cost_usd)
+        outcome.reason = _more_telling(outcome.reason, error.reason)
+        return None
+    outcome.rungs.append(Rung(engine.name, "ok", time.monotonic() - start))
+    _add_cost(outcome, answer.cost_usd)
+    return answer
+
+
+def _ask(engine: Engine, request: Request, deadline: Deadline, accept: Accept | None) -> Answer:
+    if deadline.left() <= 0:
+        raise EngineError("timeout", "no time was left for this rung")
+    answer = engine.ask(request, deadline)
+    refusal = accept(answer.document) if accept else ""
+    if refusal:
+        raise EngineError("bad_answer", refusal, cost_usd=answer.cost_usd)
+    return answer
+
+
+def _add_cost(outcome: Outcome, cost: float | None) -> None:
+    if cost is not None:
+        outcome.cost_usd = (outcome.cost_usd or 0.0) + cost
+
+
+def _more_telling(before: str | None, now: FailureReason) -> FailureReason:
+    for reason in _TELLING:
+        if reason in (before, now):
+            return reason
+    return now

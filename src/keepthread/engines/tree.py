@@ -1,0 +1,135 @@
+"""Ends a whole process tree on POSIX systems.
+
+A descendant is known by its session or group, by its parents, and, where the environment of a process can be read
+(Linux), by a mark in it: so a daemon that left the group and lost its parent is found too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import TypedDict
+
+MARK = "KEEPTHREAD_RUN"
+
+_GRACE = 0.4
+_KILL_FOR = 0.6
+_PAUSE = 0.02
+
+
+class _Apart(TypedDict):
+    start_new_session: bool
+
+
+APART = _Apart(start_new_session=True)
+"""What makes `Popen` put a child into a session and group of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    pid: int
+    parent: int
+    group: int
+    session: int
+    marked: bool
+
+
+def end(child: subprocess.Popen[bytes], mark: str) -> None:
+    """Kill the child and all its descendants: first asked, then, about half a second later, made to.
+
+    Args:
+        child: started with `APART`; reaped here when it has ended.
+        mark: the value of `MARK` in the child's environment.
+    """
+    if not _signal(child, mark, signal.SIGTERM):
+        return
+    _wait(child, mark, _GRACE)
+    until = time.monotonic() + _KILL_FOR
+    # More than once: between looking and killing, a victim may have had children.
+    while _signal(child, mark, signal.SIGKILL) and time.monotonic() < until:
+        time.sleep(_PAUSE)
+
+
+def _wait(child: subprocess.Popen[bytes], mark: str, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and _alive(child, mark):
+        time.sleep(_PAUSE)
+
+
+def _signal(child: subprocess.Popen[bytes], mark: str, number: signal.Signals) -> bool:
+    victims = _alive(child, mark)
+    if child.returncode is None:
+        # The child is not reaped, so its number cannot have passed to a stranger.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, number)
+    for pid in victims:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+    return bool(victims)
+
+
+def _alive(child: subprocess.Popen[bytes], mark: str) -> set[int]:
+    child.poll()
+    table = _linux(mark) if os.path.isdir("/proc/self/task") else _ps()
+    root = child.pid
+    found = {p.pid for p in table if p.marked or root in (p.session, p.group)}
+    if child.returncode is None:
+        found.add(root)
+    children: dict[int, list[int]] = {}
+    for process in table:
+        children.setdefault(process.parent, []).append(process.pid)
+    queue = list(found)
+    while queue:
+        fresh = [pid for pid in children.get(queue.pop(), ()) if pid not in found]
+        found.update(fresh)
+        queue.extend(fresh)
+    return found - {os.getpid()}
+
+
+def _linux(mark: str) -> list[_Process]:
+    needle = f"{MARK}={mark}".encode()
+    table = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            # A process may end while we look, or belong to somebody else.
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                process = _from_stat(name, needle)
+                if process is not None:
+                    table.append(process)
+    return table
+
+
+def _from_stat(name: str, needle: bytes) -> _Process | None:
+    with open(f"/proc/{name}/stat", "rb") as file:
+        # The program's name comes second, in parentheses, and may hold anything.
+        state, parent, group, session = file.read().rpartition(b")")[2].split()[:4]
+    if state in (b"Z", b"X"):
+        return None
+    marked = False
+    with contextlib.suppress(OSError), open(f"/proc/{name}/environ", "rb") as file:
+        marked = needle in file.read()
+    return _Process(int(name), int(parent), int(group), int(session), marked)
+
+
+def _ps() -> list[_Process]:
+    try:
+        listing = subprocess.run(
+            ["/bin/ps", "-axo", "pid=,ppid=,pgid=,stat="],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=2,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        # Without a list the group alone is signalled, which reaches all but the few that left it.
+        return []
+    rows = (line.split() for line in listing.stdout.decode("ascii", "replace").splitlines())
+    return [
+        _Process(int(row[0]), int(row[1]), int(row[2]), 0, False)
+        for row in rows
+        if len(row) == 4 and not row[3].startswith("Z")
+    ]
