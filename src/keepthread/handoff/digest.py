@@ -1,0 +1,184 @@
+"""The conversation as a model reads it: the latest part as it was, the user's words longest, the rest in brief."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from keepthread.handoff.spoken import FAINT, FAR, NEAR, WHOLE, Detail, bounded, mute, speak
+from keepthread.transcript.model import Item, Message, Transcript
+
+BYTES_PER_TOKEN = 4
+RECENT_LEAST = 10_000  # tokens shown as they were, unless the budget is smaller
+RECENT_MOST = 40_000
+RECENT_TEXTS = 5  # messages in words the recent part reaches back to
+
+_GAP = "\n[… {} left out …]"
+_SUMMARY = "\nSUMMARY BY THE HOST OF WHAT CAME BEFORE (a model wrote it, it may be wrong): "
+
+
+def digest(transcript: Transcript, *, budget: int, redact: Callable[[str], str] = str) -> str:
+    """Return the conversation within `budget` tokens.
+
+    The last part stands as it was (calls with their results, both bounded), the first ask always. Before that the
+    user's words are kept longest, prose shrinks to its first line, calls to one line with their outcome, the further
+    back the more. Every omission is marked.
+
+    Args:
+        transcript: the live part.
+        budget: tokens, estimated at four bytes each.
+        redact: takes secrets out of a text.
+    """
+    return _Digest(transcript, budget * BYTES_PER_TOKEN, redact).text()
+
+
+class _Digest:
+    """Pieces of text by the index of their item, and the bytes that are left."""
+
+    def __init__(self, transcript: Transcript, room: int, redact: Callable[[str], str]) -> None:
+        self.transcript = transcript
+        self.items = [
+            item
+            for item in transcript.items
+            if not mute(item) and not (transcript.boundary and _is_summary(item))
+        ]
+        self.redact = redact
+        self.pieces: dict[int, str] = {}
+        self.room = room
+        self.left = room - min(room // 20, 2_000)  # the rest is for the marks of omissions
+
+    def text(self) -> str:
+        """Choose what fits, the most needed first, and return it in order."""
+        first = self._first_ask()
+        opening = self._opening()
+        start = self._recent()
+        older = range(min(start, len(self.items)) - 1, -1, -1)
+        self._older_words([index for index in older if index != first and self._typed(index)])
+        self._older_rest([index for index in older if index != first and not self._typed(index)])
+        return self._assembled(opening, first)
+
+    def _add(self, index: int, text: str, most: int) -> bool:
+        """Take the piece when it is no larger than `most` bytes."""
+        size = _size(text)
+        if size > min(most, self.left):
+            return False
+        if text:
+            self.left += _size(self.pieces[index]) if index in self.pieces else 0
+            self.pieces[index] = text
+            self.left -= size
+        return True
+
+    def _speak(self, index: int, detail: Detail) -> str:
+        return speak(self.items[index], detail, self.redact)
+
+    def _typed(self, index: int) -> bool:
+        item = self.items[index]
+        return isinstance(item, Message) and (item.typed or item.via == "plan")
+
+    def _first_ask(self) -> int:
+        """Take the first thing the user asked for; return its index, -1 when there is none."""
+        for index in range(len(self.items)):
+            if self._typed(index):
+                limit = max(min(4_000, self.room // 24), 40)
+                self._add(index, self._speak(index, WHOLE._replace(typed=limit)), self.left)
+                return index
+        return -1
+
+    def _opening(self) -> str:
+        """Return the host's summary of what came before, and what was typed and then rewound."""
+        parts: list[str] = []
+        boundary = self.transcript.boundary
+        if boundary is not None and boundary.summary.strip():
+            limit = min(8_000, self.room // 24)
+            parts.append(_SUMMARY + _indented(bounded(boundary.summary, limit, self.redact)))
+        for message in self.transcript.abandoned[-5:]:
+            text = speak(message, Detail(min(200, self.room // 160), 0, 0, 0), self.redact)
+            parts.append(text.replace("\nUSER", "\nTRIED AND REWOUND BY THE USER", 1))
+        taken = "".join(part for part in parts if part)
+        if _size(taken) > self.left // 3:
+            return ""
+        self.left -= _size(taken)
+        return taken
+
+    def _recent(self) -> int:
+        """Take the latest items as they were; return the index of the first of them."""
+        most = min(RECENT_MOST * BYTES_PER_TOKEN, self.left * 7 // 10)
+        least = min(RECENT_LEAST * BYTES_PER_TOKEN, most)
+        used, texts = 0, 0
+        for index in range(len(self.items) - 1, -1, -1):
+            if used >= least and texts >= RECENT_TEXTS:
+                return index + 1
+            text = self._speak(index, WHOLE)
+            if not self._add(index, text, most - used):
+                return index + 1 if used else self._squeezed(index, most)
+            used += _size(text)
+            item = self.items[index]
+            texts += isinstance(item, Message) and (item.typed or item.via == "reply")
+        return 0
+
+    def _squeezed(self, index: int, most: int) -> int:
+        """Take the very last item although it is larger than the whole recent part may be."""
+        limit = max(most // 16, 20)
+        for share in (limit * 3, limit * 2, limit):
+            if self._add(index, self._speak(index, Detail(share, share, share, share)), most):
+                return index
+        return index + 1
+
+    def _older_words(self, indexes: list[int]) -> None:
+        """Take what the user typed earlier: the nearest whole, farther back head and tail."""
+        allowance = self.left * 4 // 10
+        used = 0
+        for index in indexes:
+            part = used / allowance if allowance else 1.0
+            detail = NEAR if part < 0.5 else FAR if part < 0.75 else FAINT
+            before = self.left
+            if not self._add(index, self._speak(index, detail), allowance - used):
+                return
+            used += before - self.left
+
+    def _older_rest(self, indexes: list[int]) -> None:
+        """Take what the agent said and did earlier, in less and less detail."""
+        allowance = self.left
+        for index in indexes:
+            part = 1 - self.left / allowance if allowance else 1.0
+            detail = NEAR if part < 0.5 else FAR if part < 0.8 else FAINT
+            if not self._add(index, self._speak(index, detail), self.left):
+                return
+
+    def _assembled(self, opening: str, first: int) -> str:
+        """Join the pieces with marks where something is missing; give up the oldest when the marks need the room."""
+        while True:
+            text = (opening + self._joined()).strip("\n")
+            if _size(text) <= self.room:
+                return text
+            oldest = min((index for index in self.pieces if index != first), default=first)
+            if oldest not in self.pieces:
+                return text.encode()[: self.room].decode("utf-8", "ignore")
+            del self.pieces[oldest]
+
+    def _joined(self) -> str:
+        parts: list[str] = []
+        expected = 0
+        for index in sorted(self.pieces):
+            if index > expected:
+                parts.append(_gap(index - expected))
+            parts.append(self.pieces[index])
+            expected = index + 1
+        if parts and expected < len(self.items):
+            parts.append(_gap(len(self.items) - expected))
+        return "".join(parts)
+
+
+def _gap(number: int) -> str:
+    return _GAP.format(f"{number} item{'s' if number > 1 else ''}")
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n  ")
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+def _is_summary(item: Item) -> bool:
+    return isinstance(item, Message) and item.via == "summary"
