@@ -1,0 +1,186 @@
+"""Speed of the hooks as whole processes, in ratios within one run: machines are noisy, so no absolute time is promised.
+
+    python -m benchmarks.speed [--check] [--runs N] [--size-mb 1024]
+
+SessionStart is set against a bare `python -I -c pass`; PreCompact on a transcript of 1 GB (live part 5 MB) against the
+same live part alone; its peak memory is the kernel's figure for the process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.support.session import SESSION, SessionFile
+
+ROOT = Path(__file__).resolve().parent.parent
+LIVE_BYTES = 5 * 1024 * 1024
+BARS = {"session_start": 2.5, "session_index": 2.5, "user_prompt_submit": 2.5, "pre_compact 1 GB": 1.5}
+MEMORY_BAR = 120  # MB
+
+
+class Row(NamedTuple):
+    """One line of the table: what ran, against what, the ratio of the medians and the bar."""
+
+    what: str
+    against: str
+    ratio: float
+    bar: float
+
+
+def main() -> int:
+    """Print the table; return 1 when --check was asked for and a bar is missed."""
+    options = _options()
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(Path(folder), options.runs)
+        rows = [*bench.hot_hooks(), bench.large_transcript(options.size_mb)]
+        memory = bench.peak_memory()
+    print(f"{'what':24}{'against':34}{'ratio':>7}{'bar':>7}")
+    for row in rows:
+        print(f"{row.what:24}{row.against:34}{row.ratio:7.2f}{row.bar:7.2f}")
+    print(f"{'pre_compact 1 GB':24}{'peak memory, MB':34}{memory:7.0f}{MEMORY_BAR:7.0f}")
+    missed = [row.what for row in rows if row.ratio > row.bar] + (["memory"] if memory > MEMORY_BAR else [])
+    if missed:
+        print("missed: " + ", ".join(missed))
+    return 1 if missed and options.check else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
+    parser.add_argument("--check", action="store_true", help="exit 1 when a ratio is missed")
+    parser.add_argument("--runs", type=int, default=15, help="runs of each process")
+    parser.add_argument("--size-mb", type=int, default=1024, help="size of the large transcript")
+    return parser.parse_args()
+
+
+class Bench:
+    """A home folder of its own, a session with a handoff, and the processes that are timed in it."""
+
+    def __init__(self, folder: Path, runs: int) -> None:
+        self.folder = folder
+        self.runs = runs
+        self.env = {"PATH": os.environ["PATH"], "HOME": str(folder / "home"), "KEEPTHREAD_ENGINE": "facts"}
+        (folder / "home").mkdir()
+        self.live = folder / f"{SESSION}.jsonl"
+        _write_live_part(self.live)
+        self.large = folder / "large" / f"{SESSION}.jsonl"
+
+    def hot_hooks(self) -> list[Row]:
+        """Time the hooks that run at every start and prompt against an interpreter that does nothing."""
+        self.hook("pre_compact", self.live)
+        rows = []
+        for name in ("session_start", "session_index", "user_prompt_submit"):
+            pair = self.medians(lambda: _spawn([sys.executable, "-I", "-c", "pass"], b"", self.env), self.hot(name))
+            rows.append(Row(name, "python -I -c pass", pair[1] / pair[0], BARS[name]))
+        return rows
+
+    def hot(self, name: str) -> Callable[[], None]:
+        """Return a run of a hot hook that has something to show each time."""
+
+        def run() -> None:
+            state = self.folder / "home" / ".claude" / "keepthread" / "sessions" / SESSION
+            for marker in state.glob("shown-*"):
+                marker.unlink()
+            self.hook(name, self.live)
+
+        return run
+
+    def large_transcript(self, size_mb: int) -> Row:
+        """Time PreCompact on the large transcript against the same live part alone."""
+        _write_large(self.large, self.live, size_mb)
+
+        def run(path: Path) -> Callable[[], None]:
+            def once() -> None:
+                shutil.rmtree(self.folder / "home" / ".claude", ignore_errors=True)
+                self.hook("pre_compact", path)
+
+            return once
+
+        small, large = self.medians(run(self.live), run(self.large))
+        return Row("pre_compact 1 GB", "the same live part alone (5 MB)", large / small, BARS["pre_compact 1 GB"])
+
+    def peak_memory(self) -> float:
+        """Return the peak resident size of PreCompact on the large transcript, in MB."""
+        shutil.rmtree(self.folder / "home" / ".claude", ignore_errors=True)
+        code = "import resource, subprocess, sys; subprocess.run(sys.argv[1:]); "
+        code += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+        command = [sys.executable, "-c", code, sys.executable, "-I", str(ROOT / "hooks" / "pre_compact.py")]
+        answer = subprocess.run(command, input=_event(self.large), env=self.env, capture_output=True, check=True)
+        kilobytes = int(answer.stdout.split()[-1])
+        return kilobytes / 1024 if sys.platform != "darwin" else kilobytes / 1024 / 1024
+
+    def hook(self, name: str, transcript: Path) -> None:
+        """Run a hook as the host would."""
+        _spawn([sys.executable, "-I", str(ROOT / "hooks" / f"{name}.py")], _event(transcript), self.env)
+
+    def medians(self, *runs: Callable[[], None]) -> list[float]:
+        """Return the median of each, taken in turns so that a busy moment of the machine hits all alike."""
+        times: list[list[float]] = [[] for _ in runs]
+        for run in runs:
+            run()
+        for _ in range(self.runs):
+            for number, run in enumerate(runs):
+                started = time.perf_counter()
+                run()
+                times[number].append(time.perf_counter() - started)
+        return [statistics.median(one) for one in times]
+
+
+def _spawn(command: Sequence[str], data: bytes, env: dict[str, str]) -> None:
+    subprocess.run(command, input=data, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+
+
+def _event(transcript: Path) -> bytes:
+    return json.dumps(
+        {
+            "session_id": SESSION,
+            "transcript_path": str(transcript),
+            "cwd": str(transcript.parent),
+            "hook_event_name": "PreCompact",
+            "trigger": "auto",
+            "source": "compact",
+            "prompt": "go on with the importer",
+            "custom_instructions": None,
+        }
+    ).encode()
+
+
+def _write_live_part(path: Path) -> None:
+    """Write a session of some 5 MB: prompts, edits, commands with long outputs."""
+    session = SessionFile(path, cwd=str(path.parent))
+    session.user("Port the billing module to the new ledger. Never touch the migrations.")
+    number = 0
+    while path.stat().st_size < LIVE_BYTES:
+        number += 1
+        session.assistant(f"Now I look at part {number} of `ledger_part_{number % 60}`.")
+        session.read(f"{path.parent}/src/part_{number % 60}.py", f"def part_{number}():\n    return {number}\n" * 60)
+        session.edit(f"{path.parent}/src/part_{number % 60}.py", f"return {number}", f"return {number} + 1")
+        session.bash(f"pytest -q tests/test_part_{number % 60}.py", "." * 400 + f"\n{number} passed in 1.0s")
+        if number % 40 == 0:
+            session.user(f"Now part {number}, and always run the tests after it.")
+
+
+def _write_large(path: Path, live: Path, size_mb: int) -> None:
+    """Write a transcript of `size_mb` whose last 5 MB, behind a compaction, are the live part."""
+    path.parent.mkdir()
+    body = live.read_bytes()
+    with path.open("wb") as file:
+        while file.tell() + len(body) < (size_mb * 1024 * 1024) - len(body):
+            file.write(body)
+    SessionFile(path, cwd=str(path.parent)).boundary("Earlier work on the ledger.")
+    with path.open("ab") as file:
+        file.write(body)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

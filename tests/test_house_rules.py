@@ -1,0 +1,168 @@
+"""The house rules that a machine can hold: arrows between rooms, sizes, docstrings, catch-alls, light hooks."""
+
+from __future__ import annotations
+
+import ast
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "keepthread"
+FILES = sorted([*SOURCE.rglob("*.py"), *(ROOT / "hooks").glob("*.py"), *(ROOT / "benchmarks").glob("*.py")])
+
+# Rooms of one floor know nothing of one another; a room may import those of lower floors and itself.
+FLOORS = [
+    {"errors", "files", "log", "resources", "__init__"},
+    {"host", "transcript", "redact"},
+    {"handoff", "engines"},
+    {"launch", "worker", "ondemand", "memory", "evaluate"},
+    {"handlers", "diagnose"},
+    {"cli", "__main__"},
+]
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+# Steps of one room that DESIGN gives as single modules: the detached upgrade, its start, and its use on demand.
+FAMILIES = [{"launch", "worker", "ondemand"}, {"log", "files", "errors", "resources", "__init__"}, {"cli", "__main__"}]
+
+
+def room_of(path: Path) -> str:
+    """Return the room a source file belongs to."""
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """Yield the rooms a source file imports, at its top or inside functions."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom) and node.module == "keepthread":
+            names = [f"keepthread.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "keepthread" and len(parts) > 1 and parts[1] != "__version__":
+                yield parts[1]
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_arrows_point_downward(path: Path) -> None:
+    """A room imports only rooms of lower floors, and itself."""
+    room = room_of(path)
+    for other in imports_of(path):
+        family = any({room, other} <= family for family in FAMILIES)
+
+        assert room == other or family or FLOOR[other] < FLOOR[room], f"{room} imports {other}"
+
+
+def functions(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield the name and the length of each function of a file."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            assert node.end_lineno is not None
+            yield node.name, node.end_lineno - node.lineno + 1
+
+
+def test_no_function_is_longer_than_50_lines_and_the_median_is_small() -> None:
+    """Functions stay small: a reader holds one in the head at a time."""
+    lengths = {f"{path.name}:{name}": length for path in FILES for name, length in functions(path)}
+
+    assert {name: length for name, length in lengths.items() if length > 50} == {}
+    assert statistics.median(lengths.values()) <= 9
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_file_is_longer_than_400_lines(path: Path) -> None:
+    """A file over the limit is two rooms under one roof."""
+    assert path.read_text(encoding="utf-8").count("\n") <= 400
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_public_names_have_docstrings(path: Path) -> None:
+    """Every module, public class and public function says what it means."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    bare = [] if ast.get_docstring(tree) or not tree.body else ["module"]
+    for node in tree.body:
+        members = node.body if isinstance(node, ast.ClassDef) else []
+        for part in (node, *members):
+            named = isinstance(part, (ast.FunctionDef, ast.ClassDef)) and not part.name.startswith("_")
+            if named and not ast.get_docstring(part):
+                bare.append(part.name)
+
+    assert bare == []
+
+
+def test_only_the_hook_edge_catches_everything() -> None:
+    """A broad except anywhere else would hide a bug."""
+    broad = set()
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ExceptHandler):
+                caught = node.type.id if isinstance(node.type, ast.Name) else "" if node.type else "everything"
+                if caught in ("Exception", "BaseException", "everything"):
+                    broad.add(str(path.relative_to(ROOT)).split("/")[0] + "/" + path.name)
+
+    assert {name for name in broad if not name.startswith("hooks/")} == {"src/handlers.py"}
+
+
+LIGHT = {
+    "keepthread",
+    "keepthread.errors",
+    "keepthread.files",
+    "keepthread.handlers",
+    "keepthread.handoff",
+    "keepthread.handoff.inject",
+    "keepthread.handoff.note",
+    "keepthread.host",
+    "keepthread.host.events",
+    "keepthread.host.locations",
+    "keepthread.log",
+    "keepthread.transcript",
+    "keepthread.transcript.tail",
+}
+HEAVY = {"asyncio", "click", "dataclasses", "dotenv", "filelock", "hashlib", "httpx", "importlib.metadata", "jsonschema"}
+HEAVY |= {"logging", "pathlib", "subprocess", "tempfile", "typing", "urllib.request"}
+
+PROBE = """
+import json, os, sys
+sys.path.insert(0, sys.argv[1])
+before = set(sys.modules)
+os._exit = lambda code: None
+from keepthread import handlers
+handlers.main(sys.argv[2])
+new = set(sys.modules) - before
+json.dump(sorted(new), open(sys.argv[3], "w"))
+"""
+
+
+@pytest.mark.parametrize("hook", ["session_start", "session_index", "user_prompt_submit"])
+def test_hooks_of_the_hot_path_import_the_standard_library_alone(hook: str, tmp_path: Path) -> None:
+    """SessionStart and UserPromptSubmit are paid for at each start and prompt: few imports, none of them heavy."""
+    event = {
+        "session_id": "11111111-1111-4111-8111-111111111111",
+        "transcript_path": "",
+        "cwd": str(tmp_path),
+        "hook_event_name": "SessionStart",
+        "source": "compact",
+        "prompt": "hello",
+    }
+    listing = tmp_path / "modules.json"
+
+    subprocess.run(
+        [sys.executable, "-I", "-c", PROBE, str(ROOT / "src"), hook, str(listing)],
+        input=json.dumps(event).encode(),
+        stdout=subprocess.DEVNULL,
+        check=True,
+        timeout=60,
+    )
+    modules = set(json.loads(listing.read_text()))
+
+    assert {m for m in modules if m.startswith("keepthread")} <= LIGHT
+    assert modules & HEAVY == set()
+    assert {m.split(".")[0] for m in modules} - set(sys.stdlib_module_names) == {"keepthread"}
