@@ -63,15 +63,23 @@ def edit(client: Client, path: str, tokens: int = 1000) -> Answer:
     return Answer(tool=("Edit", arguments), input_tokens=tokens)
 
 
-def begin(client: Client, api: FakeApi, *, full: bool = True) -> str:
-    """Hold the session up to its full context and return its id: a rule is typed, three files are edited."""
+LEFT = "And what is left to do?"
+
+
+def script(client: Client, api: FakeApi, *, full: bool) -> None:
+    """Lay down what the model does in the session's first two turns: it edits three files, then fills the context."""
     writes = [write(client, path) for path in EDITED]
     turn(api, RULE, *writes, edit(client, EDITED[0]), Answer("The files are there."))
+    tokens = FULL if full else 1000
+    turn(api, LEFT, Answer("The blank lines.", input_tokens=tokens))
+
+
+def begin(client: Client, api: FakeApi, *, full: bool = True) -> str:
+    """Hold the session up to its full context and return its id: a rule is typed, three files are edited."""
+    script(client, api, full=full)
     first = client.prompt(RULE)
     assert first.text == "The files are there.", first
-    tokens = FULL if full else 1000
-    turn(api, "And what is left to do?", Answer("The blank lines.", input_tokens=tokens))
-    second = client.prompt("And what is left to do?", first.session)
+    second = client.prompt(LEFT, first.session)
     assert second.text == "The blank lines.", second
     return first.session
 

@@ -42,13 +42,7 @@ def test_with_the_installation_deleted_compaction_still_happens(
 
 
 def test_without_a_transcript_the_session_goes_on(client, api):
-    words = ("Hello.", "/compact", "Go on.")
-    lines = [{"type": "user", "message": {"role": "user", "content": word}} for word in words]
-    run = client.run(
-        *("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
-        *("--no-session-persistence", "--model", "claude-sonnet-4-6"),
-        stdin="".join(json.dumps(line) + "\n" for line in lines),
-    )
+    run = client.converse("Hello.", "/compact", "Go on.", persist=False)
     assert run.code == 0
     assert len(api.summaries) == 1
     assert len(api.talks) == 2

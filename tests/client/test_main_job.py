@@ -13,6 +13,7 @@ from tests.client.story import (
     EDITED,
     FULL,
     JUDGED,
+    LEFT,
     RULE,
     answer_child,
     asked,
@@ -21,6 +22,7 @@ from tests.client.story import (
     compacted,
     edit,
     injected,
+    script,
     settled,
     turn,
     variables,
@@ -138,6 +140,15 @@ def test_a_compaction_in_the_middle_of_a_turn_keeps_the_ask_that_the_host_drops(
     assert_holds_the_thread(request)
     assert "src/gantry/late.py" in injected(request)
     assert ASK not in talk_texts(request).replace(injected(request), "")
+
+
+def test_in_a_session_that_stays_open_the_next_request_holds_the_thread_too(client, api):
+    variables(client, ENGINE="facts")
+    script(client, api, full=True)
+    run = client.converse(RULE, LEFT, ASK)
+    assert run.text == "OK.", run
+    assert len(api.summaries) == 1
+    assert_holds_the_thread(api.talks[-1].body)
 
 
 def test_after_a_manual_compaction_the_next_prompts_request_holds_the_thread(client, api):

@@ -8,6 +8,8 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -99,6 +101,34 @@ class Client:
             arguments += ["--resume", resume]
         return self.run(*arguments, "--dangerously-skip-permissions", *more)
 
+    def converse(self, *words: str, persist: bool = True, model: str = MODEL) -> Run:
+        """Say one thing after the other in one process, as an open session does; the result is the last turn's."""
+        arguments = ["-p", "--input-format", "stream-json", "--output-format", "stream-json"]
+        arguments += ["--verbose", "--model", model, "--dangerously-skip-permissions"]
+        if not persist:
+            arguments.append("--no-session-persistence")
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
+            process = subprocess.Popen(
+                [str(self.executable), *arguments],
+                cwd=self.project,
+                env=self.environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                encoding="utf-8",
+            )
+            guard = threading.Timer(LIMIT, process.kill)
+            guard.start()
+            try:
+                lines = [line for text in words for line in _turn(process, text)]
+                lines += _rest(process)
+            finally:
+                guard.cancel()
+            errors.seek(0)
+            stdout = "".join(lines)
+            return Run(process.returncode, _object(stdout), stdout, errors.read())
+
     def compact(self, session: str, words: str = "") -> Run:
         """Compact the session by hand."""
         return self.prompt(f"/compact {words}".strip(), session)
@@ -132,6 +162,31 @@ def python(script: Path, *arguments: str) -> str:
     return shlex.join([sys.executable, "-I", str(script), *arguments])
 
 
+def _turn(process: subprocess.Popen[str], text: str) -> list[str]:
+    """Say something and return the lines up to the turn's result: what is said earlier would join the turn."""
+    assert process.stdin
+    assert process.stdout
+    line = {"type": "user", "message": {"role": "user", "content": text}}
+    process.stdin.write(json.dumps(line) + "\n")
+    process.stdin.flush()
+    lines = []
+    for answer in process.stdout:
+        lines.append(answer)
+        if _object(answer).get("type") == "result":
+            break
+    return lines
+
+
+def _rest(process: subprocess.Popen[str]) -> list[str]:
+    assert process.stdin
+    assert process.stdout
+    process.stdin.close()
+    with process.stdout as output:
+        lines = list(output)
+    process.wait()
+    return lines
+
+
 def _system_path() -> list[str]:
     """Return where git and the shell's tools are, and no folder in which a person keeps a client of their own."""
     if os.name == "nt":
@@ -140,8 +195,9 @@ def _system_path() -> list[str]:
 
 
 def _object(text: str) -> dict[str, Any]:
+    """Return the object that is the whole text or its last line, {} when there is none."""
     try:
-        value = json.loads(text)
+        value = json.loads(text.strip().rpartition("\n")[2])
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
