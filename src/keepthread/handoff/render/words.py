@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from keepthread.handoff.frame import defuse, one_line
-from keepthread.handoff.model import Command, Handoff, Sourced
+from keepthread.handoff.model import Command, Sourced
 from keepthread.handoff.units import cut, head_tail, units
 
 MESSAGE = 600  # units; a longer message appears as head and tail
@@ -65,19 +65,23 @@ def outcome(command: Command) -> str:
 def listed(lines: Iterable[str], limit: int, total: int, rest: str = "") -> str:
     """Return as many of the lines as fit into `limit` units, then how many more of `total` there are."""
     taken: list[str] = []
-    room = limit
-    ending = f"… {total:,} more{rest}"
-    reserve = units(ending) + 1
-    for number, line in enumerate(lines):
+    sizes: list[int] = []
+    used = -1  # the first line has no line end before it
+    for line in lines:
         size = units(line) + 1
-        last = number == total - 1
-        if size > room - (0 if last else reserve):
+        if used + size > limit:
             break
         taken.append(line)
-        room -= size
-    missing = total - len(taken)
-    if missing and limit >= reserve:
-        taken.append(f"… {missing:,} more{rest}")
+        sizes.append(size)
+        used += size
+    while len(taken) < total:
+        ending = f"… {total - len(taken):,} more{rest}"
+        if used + units(ending) + 1 <= limit:
+            return "\n".join([*taken, ending])
+        if not taken:
+            return ""
+        taken.pop()
+        used -= sizes.pop()
     return "\n".join(taken)
 
 
@@ -86,6 +90,16 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def edited(handoff: Handoff) -> list[str]:
-    """Return the paths of the files the session changed, in the handoff's order."""
-    return [file["path"] for file in handoff["files_touched"] if file["status"] != "read"]
+def stands_in(name: str, text: str) -> bool:
+    """Return whether `text` holds `name` as a word of its own, not merely inside a longer one."""
+    at = text.find(name)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
+        if not (_wordy(before) and _wordy(name[:1])) and not (_wordy(after) and _wordy(name[-1:])):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def _wordy(character: str) -> bool:
+    return character.isalnum() or character == "_"

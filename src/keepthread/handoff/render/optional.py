@@ -1,0 +1,156 @@
+"""The sections of the context that fill what room is left, most useful first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from keepthread.handoff.model import Handoff
+from keepthread.handoff.render.names import by_name, name_lines
+from keepthread.handoff.render.words import command_line, listed, message, outcome, short, stands_in
+
+_ITEM = 300  # units of one line
+_MESSAGE = 400
+
+
+class Optional(NamedTuple):
+    """One optional section.
+
+    Attributes:
+        name: its key among the headings.
+        body: its text in at most so many units, given the text above it; "" when there is nothing to say.
+        share: units kept free for it in a full budget while the sections before it are filled.
+        cap: the most it takes.
+    """
+
+    name: str
+    body: Callable[[Handoff, int, str], str]
+    share: int
+    cap: int
+
+
+def _ruled_out(handoff: Handoff, limit: int, _above: str) -> str:
+    items = handoff["constraints"]["ruled_out"]
+    lines = (
+        f"- {short(item['approach'], _ITEM)}"
+        + (f": {short(item['reason'], _ITEM)}" if item["reason"] else "")
+        for item in items
+    )
+    return listed(lines, limit, len(items))
+
+
+def _questions(handoff: Handoff, limit: int, _above: str) -> str:
+    return _bullets(handoff["open_questions"], limit)
+
+
+def _todos(handoff: Handoff, limit: int, _above: str) -> str:
+    order = {"in_progress": 0, "pending": 1, "completed": 2}
+    todos = sorted(handoff["facts"]["todos"], key=lambda todo: order[todo["status"]])
+    if all(todo["status"] == "completed" for todo in todos):
+        return ""
+    lines = (
+        f"- {todo['status'].replace('_', ' ')}: {short(todo['text'], _ITEM)}" for todo in todos
+    )
+    return listed(lines, limit, len(todos))
+
+
+def _issues(handoff: Handoff, limit: int, _above: str) -> str:
+    items = handoff["issues_discovered"]
+    lines = (
+        f"- {short(item['issue'], _ITEM)}"
+        + (f" → {short(item['workaround'], _ITEM)}" if item["workaround"] else "")
+        for item in items
+    )
+    return listed(lines, limit, len(items))
+
+
+def _completed(handoff: Handoff, limit: int, _above: str) -> str:
+    return _bullets(list(reversed(handoff["completed_tasks"])), limit)
+
+
+def _commands(handoff: Handoff, limit: int, above: str) -> str:
+    printed = [
+        (command_line(each["command"], _ITEM), each) for each in handoff["facts"]["commands"][:200]
+    ]
+    lines = [f"- {line} ({outcome(each)})" for line, each in printed if line not in above]
+    return listed(lines, limit, len(lines))
+
+
+def _answers(handoff: Handoff, limit: int, _above: str) -> str:
+    facts = handoff["facts"]
+    lines = [
+        f"- asked: {short(each['question'], _ITEM)} — answered: {short(each['answer'], _ITEM)}"
+        for each in facts["answers"][-20:]
+    ]
+    lines += [
+        f"- refused: {short(each['what'], _ITEM)}"
+        + (f" — “{short(each['words'], _ITEM)}”" if each["words"] else "")
+        for each in facts["rejections"][-20:]
+    ]
+    return listed(lines, limit, len(lines))
+
+
+def _background(handoff: Handoff, limit: int, _above: str) -> str:
+    items = handoff["facts"]["background"]
+    return listed(
+        (f"- {short(each['id'], 60)}: {short(each['what'], _ITEM)}" for each in items),
+        limit,
+        len(items),
+    )
+
+
+def _plan(handoff: Handoff, limit: int, above: str) -> str:
+    plan = handoff["facts"]["plan"]
+    if not plan.strip() or plan.strip()[:200] in above:
+        return ""
+    return message({"text": plan, "source": ""}, limit)
+
+
+def _git(handoff: Handoff, limit: int, _above: str) -> str:
+    git = handoff["facts"]["git"]
+    if not git["branch"] and not git["head"]:
+        return ""
+    head = f"branch {short(git['branch'], 120) or '(detached)'} at {short(git['head'], 60) or '(no commit)'}"
+    if not git["dirty"]:
+        return short(head + ", nothing uncommitted", limit)
+    return short(f"{head}, uncommitted: {', '.join(git['dirty'][:30])}", limit)
+
+
+def _names(handoff: Handoff, limit: int, above: str) -> str:
+    identifiers = handoff["facts"]["identifiers"]
+    label = by_name(handoff["files_touched"], identifiers)
+    return "\n".join(name_lines(identifiers, limit, label, lambda name: not stands_in(name, above)))
+
+
+def _messages(handoff: Handoff, limit: int, above: str) -> str:
+    said = [
+        each for each in reversed(handoff["facts"]["user_messages"][-60:]) if each["text"].strip()
+    ]
+    fresh = [text for each in said if (text := message(each, _MESSAGE)) not in above]
+    return listed((f"- {text}" for text in fresh), limit, len(fresh))
+
+
+def _instructions(handoff: Handoff, limit: int, _above: str) -> str:
+    return _bullets(handoff["facts"]["instructions_loaded"], limit)
+
+
+def _bullets(items: list[str], limit: int) -> str:
+    return listed((f"- {short(item, _ITEM)}" for item in items), limit, len(items))
+
+
+# In the order they stand, which is the order in which the last ones give way.
+OPTIONAL: tuple[Optional, ...] = (
+    Optional("ruled_out", _ruled_out, 700, 1_500),
+    Optional("questions", _questions, 300, 800),
+    Optional("todos", _todos, 400, 1_200),
+    Optional("issues", _issues, 400, 1_200),
+    Optional("completed", _completed, 300, 1_000),
+    Optional("commands", _commands, 900, 2_400),
+    Optional("answers", _answers, 300, 1_000),
+    Optional("background", _background, 150, 500),
+    Optional("plan", _plan, 200, 700),
+    Optional("git", _git, 160, 500),
+    Optional("names", _names, 2_600, 9_000),
+    Optional("messages", _messages, 500, 3_000),
+    Optional("instructions", _instructions, 100, 400),
+)
