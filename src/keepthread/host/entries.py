@@ -1,0 +1,153 @@
+"""The one table of our hook entries, and the forms in which they stand in the host's settings file.
+
+Install, uninstall and doctor are driven by this table alone, so they cannot disagree about the set.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from keepthread.errors import KeepthreadError
+
+DEFAULT_SOURCES = ("compact", "resume", "fork")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One hook of ours: the event, the script in hooks/, the time limit in seconds.
+
+    `by_source` says that the entry's matcher is the list of KEEPTHREAD_SOURCES; the others have no matcher.
+    """
+
+    event: str
+    script: str
+    timeout: int
+    by_source: bool = False
+
+
+ENTRIES = (
+    Entry("PreCompact", "pre_compact.py", 75),
+    Entry("SessionStart", "session_start.py", 10, by_source=True),
+    Entry("SessionStart", "session_index.py", 10, by_source=True),
+    Entry("PostCompact", "post_compact.py", 10),
+)
+
+# Scripts of this and of every earlier version: what is recognised as ours when the manifest is lost.
+SCRIPTS = frozenset(entry.script for entry in ENTRIES)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An entry as it shall stand in the settings file; `handler` is the JSON object of the hook."""
+
+    event: str
+    script: str
+    matcher: str | None
+    handler: Mapping[str, Any]
+
+
+def wanted(
+    python: str, hooks: str, sources: Sequence[str] = DEFAULT_SOURCES, *, windows: bool = False
+) -> list[Wanted]:
+    """Return all entries for one interpreter and one folder of hook scripts.
+
+    Args:
+        python: absolute path of the interpreter that has keepthread installed.
+        hooks: absolute path of the folder that holds the scripts.
+        sources: the SessionStart sources on which the context is given back.
+        windows: exec form, which needs no shell and no quoting.
+
+    Raises:
+        KeepthreadError: a path is relative, or has characters that JSON in UTF-8 cannot hold.
+    """
+    for path in (python, hooks):
+        _check_path(path, windows=windows)
+    return [
+        Wanted(
+            entry.event,
+            entry.script,
+            "|".join(sources) if entry.by_source else None,
+            handler(entry, python, hooks, windows=windows),
+        )
+        for entry in ENTRIES
+    ]
+
+
+def handler(entry: Entry, python: str, hooks: str, *, windows: bool = False) -> dict[str, Any]:
+    """Return the JSON object of one hook: a shell command on POSIX, program and arguments on Windows."""
+    if windows:
+        script = hooks.rstrip("\\/") + "\\" + entry.script
+        form: dict[str, Any] = {"command": python, "args": ["-I", script]}
+    else:
+        form = {"command": posix_command(python, hooks.rstrip("/") + "/" + entry.script)}
+    return {"type": "command", **form, "timeout": entry.timeout}
+
+
+def posix_command(python: str, script: str) -> str:
+    """Return the shell command that runs a hook script.
+
+    `|| exit 0` is there for the day when the installation is gone: Python exits 2 for a missing script, and the
+    host takes 2 as an order to block the compaction.
+    """
+    return f"{_quoted(python)} -I {_quoted(script)} || exit 0"
+
+
+def shipped_script(hook: Mapping[str, Any]) -> str:
+    """Return the script that a hook object runs if it has a form that we ever shipped, else "".
+
+    The whole command must be ours, from the interpreter to the last word: a foreign command that only names one
+    of our files is not ours.
+    """
+    command, args = hook.get("command"), hook.get("args")
+    if hook.get("type") != "command" or not isinstance(command, str):
+        return ""
+    if args is None:
+        return _posix_script(command)
+    if isinstance(args, list) and len(args) == 2 and args[0] == "-I" and isinstance(args[1], str):
+        return _script_of(command.replace("\\", "/"), args[1].replace("\\", "/"))
+    return ""
+
+
+def _posix_script(command: str) -> str:
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return ""  # quotes that do not close: nothing we ever wrote
+    if len(words) != 6 or command != posix_command(words[0], words[2]):
+        return ""
+    return _script_of(words[0], words[2])
+
+
+def _script_of(python: str, script: str) -> str:
+    folder, _, name = script.rpartition("/")
+    interpreter = python.rpartition("/")[2]
+    ours = (
+        name in SCRIPTS
+        and folder.endswith("/keepthread/hooks")
+        and re.fullmatch(r"python[0-9.]*w?(?:\.exe)?", interpreter, re.IGNORECASE)
+    )
+    return name if ours else ""
+
+
+def _quoted(word: str) -> str:
+    return "'" + word.replace("'", "'\\''") + "'"
+
+
+def _check_path(path: str, *, windows: bool) -> None:
+    absolute = re.match(r"[A-Za-z]:[\\/]|\\\\", path) if windows else path.startswith("/")
+    if not absolute:
+        raise KeepthreadError(
+            f"A hook command needs absolute paths, and {path!r} is relative",
+            "The host runs hooks in the folder of the session.",
+        )
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        raise KeepthreadError(
+            f"The path {path!r} is not UTF-8 and cannot stand in the host's settings",
+            "Install keepthread in a folder whose name is UTF-8.",
+        ) from None

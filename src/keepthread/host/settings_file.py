@@ -1,0 +1,339 @@
+"""The host's settings file on disk: read once, compared before it is replaced, replaced whole or not at all.
+
+A live session watches this file, so no reader may ever see half of it. It may be a link into a dotfiles folder, hold
+API keys, or be mounted on its own: link, mode, owner and attributes stay as they were.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from keepthread import files
+from keepthread.errors import KeepthreadError
+
+LIMIT = 64 << 20
+LOCK_WAIT = 10.0
+KEPT_BACKUPS = 5
+
+_MOUNTED = (errno.EBUSY, errno.EXDEV)  # rename onto a file that is a mount point of its own
+_NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)  # file systems without the notion
+_SHARING_TRIES = 40
+_SHARING = (5, 32, 33)  # Windows: access denied, sharing violation, lock violation
+_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+class ChangedError(Exception):
+    """Another program wrote the file after it was read: read it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The file as it was read: the path the host uses, the file behind a link, bytes and status (None if absent)."""
+
+    path: str
+    real: str
+    data: bytes | None
+    status: os.stat_result | None
+
+
+def read(path: str) -> Snapshot:
+    """Read the settings file of the user; a link is followed, for here it is the user's own.
+
+    Raises:
+        KeepthreadError: a link that leads nowhere, no regular file, unreadable, or over 64 MB.
+    """
+    real = _target(path)
+    try:
+        status = os.stat(real)
+        if not stat.S_ISREG(status.st_mode):
+            raise KeepthreadError(f"{path} is not a regular file", "Move it away.")
+        return Snapshot(path, real, files.read_regular(real, LIMIT), status)
+    except FileNotFoundError:
+        return Snapshot(path, real, None, None)
+    except OSError as error:
+        raise KeepthreadError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def check_writable(snapshot: Snapshot) -> None:
+    """See that the file may be written. A writable folder does not make a read-only file ours to replace.
+
+    Raises:
+        KeepthreadError: the file is read-only.
+    """
+    if snapshot.status is None:
+        return
+    if not snapshot.status.st_mode & 0o222 or not os.access(snapshot.real, os.W_OK):
+        raise KeepthreadError(
+            f"{snapshot.path} is read-only",
+            "If another program manages it, add the hooks there; else make it writable.",
+        )
+
+
+def write(snapshot: Snapshot, data: bytes) -> None:
+    """Replace the file's content, a backup of the old one kept beside it.
+
+    Raises:
+        ChangedError: somebody else wrote it since it was read; nothing was written.
+        KeepthreadError: read-only, disk full and the like; the old content is in place.
+    """
+    check_writable(snapshot)
+    try:
+        _prepare(snapshot)
+        backup = _back_up(snapshot)
+        try:
+            done = _swap(snapshot, data)
+        except BaseException:
+            _remove_quietly(backup)
+            raise
+        if not done:
+            _overwrite(snapshot, data, backup)
+        _prune_backups(snapshot.path)
+    except OSError as error:
+        raise KeepthreadError(
+            f"{snapshot.path} cannot be written: {error.strerror}",
+            "Its former content is in place.",
+        ) from error
+
+
+def remove(snapshot: Snapshot) -> None:
+    """Remove the file, if it still is what was read.
+
+    Raises:
+        ChangedError: it is not.
+        KeepthreadError: the system refuses.
+    """
+    check_writable(snapshot)
+    if not _unchanged(snapshot):
+        raise ChangedError
+    try:
+        os.unlink(snapshot.real)
+    except OSError as error:
+        raise KeepthreadError(f"{snapshot.path} cannot be removed: {error.strerror}") from error
+
+
+@contextmanager
+def locked(state: str) -> Iterator[None]:
+    """Hold the lock of all edits; it lies beside, since the settings file itself is replaced.
+
+    Raises:
+        KeepthreadError: not free within 10 seconds, or the state folder cannot be written.
+    """
+    from filelock import FileLock, Timeout
+
+    path = os.path.join(state, "install.lock")
+    try:
+        files.make_private(state)
+        lock = FileLock(path, timeout=LOCK_WAIT, mode=0o600)
+        lock.acquire()
+    except Timeout:
+        raise KeepthreadError(
+            f"Another install or uninstall is running: {path} is locked",
+            "Wait for it, or end it, and try again.",
+        ) from None
+    except (OSError, NotImplementedError) as error:
+        raise KeepthreadError(f"{path} cannot be locked: {error}") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def backups(path: str) -> list[str]:
+    """Return the backups of a settings file, oldest first."""
+    name = re.compile(
+        re.escape(os.path.basename(path)) + r"\.keepthread-\d{8}T\d{6}Z-[0-9a-f]{8}\.bak"
+    )
+    folder = os.path.dirname(path)
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    return [os.path.join(folder, found) for found in sorted(names) if name.fullmatch(found)]
+
+
+def _target(path: str) -> str:
+    if not os.path.islink(path):
+        return path
+    try:
+        return os.path.realpath(path, strict=True)
+    except OSError:
+        raise KeepthreadError(
+            f"{path} is a link that leads nowhere: {os.readlink(path)!r}",
+            "Create the file it points to (with the content {}), or remove the link.",
+        ) from None
+
+
+def _prepare(snapshot: Snapshot) -> None:
+    folder = os.path.dirname(snapshot.real)
+    if not os.path.isdir(folder):
+        files.make_private(folder)
+    # Only a killed run of ours leaves these, and no other run can be at work: we hold the lock.
+    leftover = re.escape(os.path.basename(snapshot.real))
+    for name in os.listdir(folder):
+        if re.fullmatch(rf"\.{leftover}\.keepthread-[0-9a-f]{{16}}\.tmp", name):
+            _remove_quietly(os.path.join(folder, name))
+
+
+def _back_up(snapshot: Snapshot) -> str:
+    if snapshot.data is None:
+        return ""
+    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    backup = f"{snapshot.path}.keepthread-{moment}-{os.urandom(4).hex()}.bak"
+    _create(backup, snapshot.data, snapshot)
+    return backup
+
+
+def _prune_backups(path: str) -> None:
+    for backup in backups(path)[:-KEPT_BACKUPS]:
+        _remove_quietly(backup)
+
+
+def _swap(snapshot: Snapshot, data: bytes) -> bool:
+    """Replace the file by a new one; return False when this file can only be written in place."""
+    if _foreign(snapshot):
+        return False
+    folder, name = os.path.split(snapshot.real)
+    temp = os.path.join(folder, f".{name}.keepthread-{os.urandom(8).hex()}.tmp")
+    try:
+        _create(temp, data, snapshot)
+        if not _unchanged(snapshot):
+            raise ChangedError
+        _replace(temp, snapshot.real)
+    except OSError as error:
+        if error.errno in _MOUNTED:
+            return False
+        raise
+    finally:
+        _remove_quietly(temp)  # gone already when it became the file
+    _sync_folder(folder)
+    return True
+
+
+def _foreign(snapshot: Snapshot) -> bool:
+    """Return whether a replacement would change the owner: the file is another user's and we are not root."""
+    if os.name == "nt" or snapshot.status is None:
+        return False
+    return os.geteuid() not in (0, snapshot.status.st_uid)
+
+
+def _create(path: str, data: bytes, like: Snapshot) -> None:
+    """Create a file whose mode and owner are right before its first byte: it may hold API keys."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600)
+    try:
+        try:
+            if like.status is not None:
+                _adopt(fd, like.real, like.status)
+            files.write_all(fd, data)
+            _sync(fd)
+        finally:
+            os.close(fd)
+    except BaseException:
+        _remove_quietly(path)
+        raise
+
+
+def _adopt(fd: int, source: str, status: os.stat_result) -> None:
+    if os.name == "nt":
+        return
+    if os.geteuid() == 0:
+        os.fchown(fd, status.st_uid, status.st_gid)
+    os.fchmod(fd, stat.S_IMODE(status.st_mode))
+    if hasattr(os, "listxattr"):
+        _adopt_attributes(fd, source)
+
+
+def _adopt_attributes(fd: int, source: str) -> None:
+    with suppress(OSError):  # a file system without attributes
+        for name in os.listxattr(source):
+            with suppress(OSError):  # one that only the system may set
+                os.setxattr(fd, name, os.getxattr(source, name))
+
+
+def _unchanged(snapshot: Snapshot) -> bool:
+    try:
+        status = os.stat(snapshot.real)
+        data = files.read_regular(snapshot.real, LIMIT)
+    except FileNotFoundError:
+        return snapshot.status is None
+    known = snapshot.status
+    return known is not None and os.path.samestat(known, status) and data == snapshot.data
+
+
+def _replace(temp: str, real: str) -> None:
+    for _ in range(_SHARING_TRIES):
+        if _replaced(temp, real):
+            return
+        time.sleep(0.05)
+    os.replace(temp, real)
+
+
+def _replaced(temp: str, real: str) -> bool:
+    try:
+        os.replace(temp, real)
+    except OSError as error:
+        if getattr(error, "winerror", None) in _SHARING:
+            return False  # a scanner or an editor has it open for a moment
+        raise
+    return True
+
+
+def _overwrite(snapshot: Snapshot, data: bytes, backup: str) -> None:
+    """Write in place, where replacing is impossible; the old bytes come back when the new ones do not fit."""
+    if not _unchanged(snapshot):
+        _remove_quietly(backup)
+        raise ChangedError
+    fd = os.open(snapshot.real, os.O_WRONLY | _FLAGS)
+    try:
+        _rewrite(fd, data)
+    except BaseException:
+        _put_back(fd, snapshot, backup)
+        raise
+    finally:
+        os.close(fd)
+
+
+def _put_back(fd: int, snapshot: Snapshot, backup: str) -> None:
+    try:
+        _rewrite(fd, snapshot.data or b"")
+    except OSError as error:
+        raise KeepthreadError(
+            f"{snapshot.path} was damaged while it was written in place: {error.strerror}",
+            f"Its former content is in {backup}.",
+        ) from error
+
+
+def _rewrite(fd: int, data: bytes) -> None:
+    os.lseek(fd, 0, os.SEEK_SET)
+    files.write_all(fd, data)
+    os.ftruncate(fd, len(data))
+    _sync(fd)
+
+
+def _sync(fd: int) -> None:
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise
+
+
+def _sync_folder(folder: str) -> None:
+    # The new content is in place already, and a folder that cannot be opened or synced does not change that.
+    with suppress(OSError):
+        fd = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def _remove_quietly(path: str) -> None:
+    with suppress(OSError):  # absent, or the error on our way here is the one to report
+        os.unlink(path)

@@ -1,0 +1,296 @@
+"""Puts our hook entries into the text of the host's settings, and takes them out; every foreign byte stays.
+
+The document is taken apart only where our entries are. Afterwards both texts are parsed, and the edit counts only if
+nothing but our entries differs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from keepthread.errors import KeepthreadError
+from keepthread.host import settings_parse
+from keepthread.host.entries import Wanted
+from keepthread.host.settings_splice import Listing, Part, Style
+
+Owner = Callable[[Mapping[str, Any]], str]  # hook object -> the script of ours that it runs, or ""
+KeepsTimeout = Callable[
+    [Mapping[str, Any]], bool
+]  # hook of ours -> its user changed the time limit
+
+
+@dataclass(frozen=True, slots=True)
+class Containers:
+    """Which objects and lists are there only for us; the paths are "", "hooks" and "hooks/<event>".
+
+    `created` were not there before; `empty` were there without content, and their former text is kept.
+    """
+
+    created: frozenset[str] = frozenset()
+    empty: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """The new text, what is known of the containers in it, and whether the old text held entries of ours."""
+
+    text: str
+    containers: Containers
+    held_ours: bool
+    hooks_disabled: bool
+
+
+def edit(
+    text: str,
+    path: str,
+    wanted: Sequence[Wanted],
+    owner: Owner,
+    keeps_timeout: KeepsTimeout,
+    known: Containers | None,
+) -> Edit:
+    """Return the text with exactly the wanted entries of ours, in place where they already stand.
+
+    Args:
+        text: the settings, without a byte order mark.
+        path: names the file in messages.
+        wanted: all entries that shall stand in the file; none for an uninstall.
+        owner: tells our hooks from foreign ones.
+        keeps_timeout: whether a hook's time limit was set by its user and stays.
+        known: the containers recorded when the entries were written; None without a record, and then what holds
+            nothing but our entries counts as created for them.
+
+    Raises:
+        KeepthreadError: not strict JSON, or not the shape of settings.
+    """
+    document = settings_parse.parse(text, path)
+    settings_parse.check_shape(document, path)
+    start = settings_parse.skip(text, 0)
+    end = len(text.rstrip(" \t\r\n"))
+    job = _Job(wanted, owner, keeps_timeout, _occupied(document, owner, known), Style.of(text))
+    new = text[:start] + job.top(text[start:end]) + text[end:]
+    _verify(document, settings_parse.parse(new, path), wanted, owner, path)
+    return Edit(
+        new,
+        Containers(frozenset(job.created), job.empty),
+        held_ours=bool(_ours(document, owner)),
+        hooks_disabled=document.get("disableAllHooks") is True,
+    )
+
+
+class _Job:
+    """One edit: walks down to our entries and notes what becomes of the containers."""
+
+    def __init__(
+        self,
+        wanted: Sequence[Wanted],
+        owner: Owner,
+        keeps_timeout: KeepsTimeout,
+        known: Containers,
+        style: Style,
+    ) -> None:
+        self.wanted = wanted
+        self.owner = owner
+        self.keeps_timeout = keeps_timeout
+        self.style = style
+        self.created = set(known.created)
+        self.empty = dict(known.empty)
+        self.moved: dict[
+            str, dict[str, Any]
+        ] = {}  # script -> an entry of ours that stood elsewhere
+
+    def top(self, text: str) -> str:
+        """Return the text of the whole document, edited."""
+        listing = Listing.of(text)
+        had = bool(listing.parts)
+        if self.wanted:
+            self._provide(listing, "", "hooks", {}, "")
+        part = listing.find("hooks")
+        if part:
+            part.value = self._hooks(part.value, listing.indent(""))
+            self._drop_if_idle(listing, part, "hooks")
+        if had and not listing.parts:
+            return self.empty.pop("", listing.text())
+        return listing.text()
+
+    def _hooks(self, text: str, base: str) -> str:
+        listing = Listing.of(text)
+        events = dict.fromkeys(entry.event for entry in self.wanted)
+        for event in dict.fromkeys([*(part.key for part in listing.parts), *events]):
+            if event in events:
+                self._provide(listing, "hooks", event, [], base)
+            part = listing.find(event)
+            if part:
+                part.value = self._event(event, part.value, listing.indent(base))
+                self._drop_if_idle(listing, part, f"hooks/{event}")
+        return listing.text()
+
+    def _event(self, event: str, text: str, base: str) -> str:
+        groups = Listing.of(text)
+        missing = [entry for entry in self.wanted if entry.event == event]
+        emptied = [index for index, part in enumerate(groups.parts) if self._group(part, missing)]
+        for index in reversed(emptied):
+            groups.remove(index)
+        for matcher in dict.fromkeys(entry.matcher for entry in missing):
+            hooks = [
+                self._handler(entry, self.moved.get(entry.script, {}))
+                for entry in missing
+                if entry.matcher == matcher
+            ]
+            group = {"hooks": hooks} if matcher is None else {"matcher": matcher, "hooks": hooks}
+            groups.append("", group, base, self.style)
+        return groups.text()
+
+    def _group(self, part: Part, missing: list[Wanted]) -> bool:
+        """Bring our entries in one group up to date; return whether the group has lost its last entry.
+
+        Takes from `missing` what stands here. What is ours and does not belong here, copies too, is removed.
+        """
+        group = Listing.of(part.value)
+        matcher, hooks = group.find("matcher"), group.find("hooks")
+        if hooks is None or '"command"' not in hooks.value:
+            return False
+        listing = Listing.of(hooks.value)
+        surplus = []
+        for index, item in enumerate(listing.parts):
+            hook = _load(item.value)
+            script = self.owner(hook)
+            entry = _first(missing, script, _matcher(matcher))
+            if entry:
+                missing.remove(entry)
+                item.value = self._updated(item.value, hook, entry)
+            elif script:
+                self.moved.setdefault(script, hook)
+                surplus.append(index)
+        for index in reversed(surplus):
+            listing.remove(index)
+        hooks.value = listing.text()
+        part.value = group.text()
+        return bool(surplus) and not listing.parts
+
+    def _updated(self, text: str, hook: dict[str, Any], entry: Wanted) -> str:
+        """Return the text of an entry of ours with the fields that differ changed."""
+        listing = Listing.of(text)
+        handler = self._handler(entry, hook)
+        for index in range(len(listing.parts) - 1, -1, -1):
+            if listing.parts[index].key not in handler:
+                listing.remove(index)
+        for key, value in handler.items():
+            part = listing.find(key)
+            if part is None:
+                listing.append(key, value, "", self.style)
+            elif hook[key] != value:
+                part.value = json.dumps(value, ensure_ascii=False)
+        return listing.text()
+
+    def _handler(self, entry: Wanted, hook: dict[str, Any]) -> dict[str, Any]:
+        """Return the wanted handler with the fields and the time limit that the user gave ours."""
+        extra = {key: value for key, value in hook.items() if key != "args"}
+        handler = {**extra, **entry.handler}
+        if hook and self.keeps_timeout(hook):
+            handler["timeout"] = hook["timeout"]
+        return handler
+
+    def _provide(self, listing: Listing, parent: str, key: str, value: Any, base: str) -> None:
+        """See that a container is there, and note whether it, or its parent's content, is our doing."""
+        path = f"{parent}/{key}".lstrip("/")
+        part = listing.find(key)
+        if part is None:
+            if not listing.parts and parent not in self.created:
+                self.empty.setdefault(parent, listing.text())
+            self.created.add(path)
+            listing.append(key, value, base, self.style)
+        elif path not in self.created and not Listing.of(part.value).parts:
+            self.empty.setdefault(path, part.value)
+
+    def _drop_if_idle(self, listing: Listing, part: Part, path: str) -> None:
+        """Remove a container of ours that holds nothing any more; one that was empty gets its text back."""
+        if Listing.of(part.value).parts:
+            return
+        if path in self.created:
+            listing.remove(listing.parts.index(part))
+            self.created.discard(path)
+        elif path in self.empty:
+            part.value = self.empty.pop(path)
+
+
+def _load(text: str) -> dict[str, Any]:
+    try:
+        hook: dict[str, Any] = json.loads(text)
+    except ValueError:
+        return {}  # an integer beyond Python's limit of digits: nothing we ever wrote
+    return hook
+
+
+def _matcher(part: Part | None) -> Any:
+    return _plain(json.loads(part.value) if part else None)
+
+
+def _plain(matcher: Any) -> Any:
+    return None if matcher in ("", "*") else matcher  # the host takes all three for "always"
+
+
+def _first(missing: list[Wanted], script: str, matcher: Any) -> Wanted | None:
+    return next((w for w in missing if w.script == script and w.matcher == matcher), None)
+
+
+def _occupied(document: Any, owner: Owner, known: Containers | None) -> Containers:
+    """Return what is known of the containers that hold entries of ours now; a record of others is outdated."""
+    held = {
+        f"hooks/{event}": [owner(hook) for group in groups for hook in group["hooks"]]
+        for event, groups in document.get("hooks", {}).items()
+    }
+    ours = {path for path, owners in held.items() if any(owners)}
+    if not ours:
+        return Containers()
+    if known is None:
+        alone = {path for path in ours if all(held[path])}
+        return Containers(frozenset(alone | ({"hooks"} if alone == set(held) else set())))
+    ours |= {"", "hooks"}
+    return Containers(
+        frozenset(known.created & ours),
+        {path: text for path, text in known.empty.items() if path in ours},
+    )
+
+
+def _verify(old: Any, new: Any, wanted: Sequence[Wanted], owner: Owner, path: str) -> None:
+    """See that only our entries differ and that each is there once, whatever the splicing did.
+
+    Raises:
+        KeepthreadError: not so, which is a fault of ours; the file has not been touched.
+    """
+    expected = sorted((entry.event, entry.script, entry.matcher) for entry in wanted)
+    if _without_ours(old, owner) != _without_ours(new, owner) or _ours(new, owner) != expected:
+        raise KeepthreadError(
+            f"{path} could not be edited without touching foreign settings",
+            "Nothing was changed. Please report this with the file, its secrets taken out.",
+        )
+
+
+def _ours(document: Any, owner: Owner) -> list[tuple[str, str, Any]]:
+    return sorted(
+        (
+            (event, owner(hook), _plain(group.get("matcher")))
+            for event, groups in document.get("hooks", {}).items()
+            for group in groups
+            for hook in group["hooks"]
+            if owner(hook)
+        ),
+        key=lambda one: one[:2],
+    )
+
+
+def _without_ours(document: Any, owner: Owner) -> list[Any]:
+    rest = [(key, value) for key, value in document.items() if key != "hooks"]
+    events = []
+    for event, groups in document.get("hooks", {}).items():
+        kept = []
+        for group in groups:
+            hooks = [hook for hook in group["hooks"] if not owner(hook)]
+            if hooks or not group["hooks"]:
+                kept.append({**group, "hooks": hooks})
+        if kept:
+            events.append((event, kept))
+    return [rest, events]
