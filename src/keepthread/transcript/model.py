@@ -101,6 +101,7 @@ class Note:
         away_summary   {"text"}
         title          {"text"}
         pr             {"number", "url"}
+        mentioned_file {"path"}          @-mentioned, or named again by the host after a compaction
         api_error      {"text"}
     """
 
@@ -176,3 +177,4 @@ class Transcript:
     truncated: bool = False
     tokens: Tokens = Tokens(0, 0)
     abandoned: list[Message] = field(default_factory=list)
+    kept: list[Item] = field(default_factory=list)

@@ -1,0 +1,82 @@
+"""One line of the file -> the records on it: glued ones, and the whole one behind a cut one, included.
+
+Standard library only, and light: SessionStart reads through this module too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# The host cuts records in the middle; raw control characters do occur in what others wrote.
+_DECODER = json.JSONDecoder(strict=False)
+_START = re.compile(
+    r'\{"(?:parentUuid|type|uuid|sessionId|isSidechain|message|operation|timestamp|leafUuid|messageId'
+    r'|summary|attachment|userType|cwd)":'
+)
+_BLANKS = re.compile("[ \t\r\n\x00\ufeff]*")
+# Enough for any real line; bounds the work on a hostile one.
+_ATTEMPTS = 100
+
+
+def parse(line: bytes) -> tuple[list[tuple[int, dict[str, Any]]], int]:
+    """Return the records on a line, each with the index of its first character, and how many could not be read."""
+    text = line.decode("utf-8", "replace")
+    found: list[tuple[int, dict[str, Any]]] = []
+    skipped = 0
+    index = _past_blanks(text, 0)
+    attempts = _ATTEMPTS
+    while index < len(text):
+        value, end = _value(text, index)
+        if end < 0:
+            skipped += 1
+            index, attempts = _next_record(text, index + 1, attempts)
+            continue
+        if isinstance(value, dict):
+            found.append((index, value))
+        else:
+            skipped += 1
+        index = _past_blanks(text, end)
+    return found, skipped
+
+
+def first(line: bytes) -> dict[str, Any]:
+    """Return the first record on a line, {} when there is none."""
+    records = parse(line)[0]
+    return records[0][1] if records else {}
+
+
+def _value(text: str, index: int) -> tuple[Any, int]:
+    """Return the JSON value at `index` and where it ends, or -1 when there is none."""
+    if text[index] not in '{["':
+        return None, -1
+    try:
+        return _DECODER.raw_decode(text, index)
+    except (ValueError, RecursionError):  # ValueError also for integers past the digit limit
+        return None, -1
+
+
+def _next_record(text: str, index: int, attempts: int) -> tuple[int, int]:
+    """Return where the next whole record begins (the text's length when none does), and the attempts left."""
+    while attempts:
+        start = _START.search(text, index)
+        if not start:
+            break
+        attempts -= 1
+        _, end = _value(text, start.start())
+        # What is nested in the cut record is followed by a comma or a bracket, never by a record.
+        if end >= 0:
+            rest = _past_blanks(text, end)
+            if rest == len(text) or text[rest] == "{":
+                return start.start(), attempts
+        index = start.start() + 1
+    return len(text), attempts
+
+
+def _past_blanks(text: str, index: int) -> int:
+    found = _BLANKS.match(text, index)
+    return found.end() if found else index

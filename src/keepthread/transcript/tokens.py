@@ -1,0 +1,54 @@
+"""How large the context is: the API's own figure, and an estimate of what it has not counted yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from keepthread.transcript.model import Tokens
+from keepthread.transcript.record import Record
+
+IMAGE = 1_500
+_COUNTED = (
+    "input_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+    "output_tokens",
+)
+
+
+def estimate(text: str) -> int:
+    """Return about how many tokens a text takes: a quarter of its UTF-8 bytes, half of them for JSON."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return size // (2 if text[:64].lstrip().startswith("{") else 4)
+
+
+def reported(usage: Any) -> int:
+    """Return the tokens in context after an answer, from the `usage` of its message; 0 when there is none."""
+    if not isinstance(usage, dict):
+        return 0
+    values = (usage.get(name) for name in _COUNTED)
+    return sum(value for value in values if isinstance(value, int) and value > 0)
+
+
+def count(records: Sequence[Record]) -> Tokens:
+    """Return the size of the context that these records of the live branch make up.
+
+    The last answer that carries usage counts once, with the largest figure of its lines: they are
+    written while it is still being generated. Results of its own calls stand among its lines, but
+    only the next request counts them.
+    """
+    anchor = next((record.message_id for record in reversed(records) if record.usage), None)
+    if anchor is None:
+        return Tokens(0, sum(record.size for record in records))
+    indexes = [
+        index
+        for index, record in enumerate(records)
+        if record.usage and record.message_id == anchor
+    ]
+    later = sum(
+        record.size
+        for record in records[indexes[0] :]
+        if record.kind != "assistant" or record.message_id != anchor
+    )
+    return Tokens(max(records[index].usage for index in indexes), later)
