@@ -6,6 +6,7 @@ import hashlib
 import os
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from keepthread import files
@@ -28,8 +29,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done, the sha256 of every command that then stands, and what its user should know."""
+    """What is to be done, the sha256 of every command that then stands, and what its user should know.
 
+    `folder_is_new` says that the commands folder has to be created.
+    """
+
+    folder_is_new: bool
     changes: list[Change] = field(default_factory=list)
     hashes: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -63,10 +68,10 @@ def plan(config_dir: str, texts: Mapping[str, bytes], known: Mapping[str, str]) 
         texts: the commands by file name; none for an uninstall.
         known: file name -> sha256 of what was written before.
     """
-    done = Plan()
+    folder = os.path.join(config_dir, "commands")
+    done = Plan(folder_is_new=bool(texts) and not os.path.isdir(folder))
     for name, text in texts.items():
         _place(done, config_dir, name, text, known)
-    folder = os.path.join(config_dir, "commands")
     for name in _listed(folder):
         data = _ours(os.path.join(folder, name), known.get(name, ""))
         if name not in done.hashes and data is not None:
@@ -136,6 +141,12 @@ def _listed(folder: str) -> list[str]:
         return sorted(name for name in os.listdir(folder) if name.endswith(".md"))
     except OSError:
         return []
+
+
+def remove_folder(config_dir: str) -> None:
+    """Remove the commands folder if nothing is in it."""
+    with suppress(OSError):  # something is in it, or it is gone
+        os.rmdir(os.path.join(config_dir, "commands"))
 
 
 def _make_folder(folder: str) -> None:

@@ -6,8 +6,18 @@ does. The user's file is `<config dir>/.env`; what it came to is stored in `<sta
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from keepthread import files
+from keepthread.host import variables
+from keepthread.host.variables import BadValueError
+
+_LIMIT = 1 << 20
+_PREFIX = "KEEPTHREAD_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +48,116 @@ class Config:
         default_factory=dict
     )  # every KEEPTHREAD_* of the user's file, as written
     problems: tuple[str, ...] = ()  # values that could not be used, in words; the default stands in
+    unnarrowed: Config | None = None  # what the user's file alone says; None: the same as this
+
+
+def load(env: Mapping[str, str], config_dir: str) -> Config:
+    """Return the variables of the user's file, narrowed by the process environment.
+
+    Whatever is wrong with the file or a value, there is an answer: the default, and a line in `problems`.
+
+    Args:
+        env: the process environment.
+        config_dir: the host's configuration folder, which holds the user's `.env`.
+    """
+    path = os.path.join(config_dir, ".env")
+    written, problems = _read(path)
+    base = Config(user=written)
+    for name, text in written.items():
+        key = name[len(_PREFIX) :].lower()
+        try:
+            if key in variables.ALL:
+                changed: dict[str, Any] = {key: variables.value(key, text, env)}
+                base = replace(base, **changed)
+            elif guess := variables.misspelt(key):
+                problems.append(f"{name} in {path} is unknown; is {_PREFIX}{guess.upper()} meant?")
+        except BadValueError as bad:
+            problems.append(f"{name} in {path} is {_shown(text)}: {bad}; its default is used")
+    base = replace(base, problems=tuple(problems))
+    return replace(_narrowed(base, env, path), unnarrowed=base)
+
+
+def store_resolved(state_dir: str, config: Config) -> bool:
+    """Store what SessionStart needs in `<state>/settings.json`; return whether anything had changed.
+
+    What the process environment narrowed is left out: it holds for one project, the stored values for all.
+
+    Raises:
+        OSError: the state folder cannot be written.
+    """
+    base = config.unnarrowed or config
+    stored = {
+        "join": base.join,
+        "budget": base.budget,
+        "index": base.index,
+        "sources": list(base.sources),
+        "disable": base.disable,
+        "document": base.document,
+    }
+    data = json.dumps(stored, indent=2).encode() + b"\n"
+    path = os.path.join(state_dir, "settings.json")
+    try:
+        if files.read_regular(path, _LIMIT) == data:
+            return False
+    except OSError:
+        pass  # absent, or something that write_private replaces
+    files.make_private(state_dir)
+    files.write_private(path, data)
+    return True
+
+
+def _read(path: str) -> tuple[dict[str, str], list[str]]:
+    """Return the KEEPTHREAD_* of a dotenv file and what is wrong with it."""
+    try:
+        # A link is followed here: the folder is the user's own, and dotfiles are often kept elsewhere.
+        text = files.read_regular(os.path.realpath(path), _LIMIT).decode("utf-8-sig")
+    except FileNotFoundError:
+        return {}, []
+    except OSError as error:
+        reason = error.strerror or "it cannot be read"
+        return {}, [f"{path} is not used: {reason}; it should be a regular file under 1 MB"]
+    except UnicodeDecodeError:
+        return {}, [f"{path} is not used: it is not UTF-8; save it as UTF-8"]
+    return _parsed(text, path) if _PREFIX in text else ({}, [])
+
+
+def _parsed(text: str, path: str) -> tuple[dict[str, str], list[str]]:
+    import io
+
+    # Below dotenv_values, which reports a broken line through logging only. Nothing is interpolated here:
+    # ${NAME} would bring the process environment in.
+    from dotenv.parser import parse_stream
+
+    written: dict[str, str] = {}
+    problems = []
+    for binding in parse_stream(io.StringIO(text)):
+        ours = (binding.key or "").startswith(_PREFIX)
+        if binding.key and ours and binding.value is not None:
+            written[binding.key] = binding.value
+        elif ours or (binding.error and _PREFIX in binding.original.string):
+            line = binding.original.line
+            problems.append(f"{path}:{line} is not used: write it as NAME=value")
+    return written, problems
+
+
+def _narrowed(base: Config, env: Mapping[str, str], path: str) -> Config:
+    narrowed, problems = base, []
+    for key in variables.NARROWING:
+        text = env.get(_PREFIX + key.upper(), "")
+        if not text:
+            continue
+        try:
+            narrower = variables.narrower(key, getattr(base, key), text, env)
+        except BadValueError as bad:
+            problems.append(
+                f"{_PREFIX}{key.upper()} in the environment is {_shown(text)}: {bad}; it is ignored"
+                f" (the environment may only narrow, set it in {path})"
+            )
+        else:
+            changes: dict[str, Any] = {key: narrower}
+            narrowed = replace(narrowed, **changes)
+    return replace(narrowed, problems=(*base.problems, *problems))
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:40] + "...")

@@ -11,22 +11,26 @@ import ntpath
 import os
 import posixpath
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from keepthread import __version__, resources
 from keepthread.errors import KeepthreadError
 from keepthread.host import (
     commands,
     entries,
+    locations,
     manifest,
     settings_file,
     settings_parse,
     settings_text,
 )
+from keepthread.host.config import load as load_config
+from keepthread.host.config import store_resolved
 from keepthread.host.entries import Wanted
 from keepthread.host.manifest import Manifest, Written
 from keepthread.host.settings_file import Snapshot
@@ -34,8 +38,7 @@ from keepthread.host.settings_file import Snapshot
 _ATTEMPTS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """What was done, or with dry_run would be: whether anything differs, as a unified diff, and what to know.
 
     `diff` is computed for a dry run only.
@@ -123,12 +126,49 @@ def uninstall(
     """
     report = _run(config_dir, state, scope, dry_run, partial(_plan, wanted=[], texts={}))
     if purge and not dry_run:
-        return replace(report, changed=_purge(state, report.settings_path) or report.changed)
-    kept = [*settings_file.backups(report.settings_path)]
-    if os.path.isdir(state):
-        kept.insert(0, state)
-    notes = [f"Kept: {path} (--purge removes it)" for path in kept]
-    return replace(report, notes=report.notes + notes)
+        return report._replace(changed=_purge(state, report.settings_path) or report.changed)
+    return report._replace(notes=report.notes + _kept(state, report.settings_path, dry_run))
+
+
+def install_here(env: Mapping[str, str], *, scope: str = "user", dry_run: bool = False) -> Report:
+    """Install the keepthread that is running now, for the user whose environment this is.
+
+    Raises:
+        KeepthreadError: as `install`.
+    """
+    folder, state = locations.config_dir(env), locations.state_dir(env)
+    config = load_config(env, folder)
+    config = config.unnarrowed or config
+    report = install(
+        config_dir=folder,
+        state=state,
+        python=sys.executable,
+        package_hooks=resources.folder("hooks"),
+        scope=scope,
+        dry_run=dry_run,
+        sources=config.sources,
+        program=_program_here(),
+    )
+    if not dry_run:
+        store_resolved(state, config)
+    return report._replace(notes=[*report.notes, *config.problems])
+
+
+def uninstall_here(
+    env: Mapping[str, str], *, scope: str = "user", dry_run: bool = False, purge: bool = False
+) -> Report:
+    """Uninstall for the user whose environment this is.
+
+    Raises:
+        KeepthreadError: as `uninstall`.
+    """
+    return uninstall(
+        config_dir=locations.config_dir(env),
+        state=locations.state_dir(env),
+        scope=scope,
+        dry_run=dry_run,
+        purge=purge,
+    )
 
 
 def _run(
@@ -137,7 +177,7 @@ def _run(
     path = _settings_path(config_dir, scope)
     if dry_run:
         return _report(plan(config_dir, state, path), dry_run=True)
-    with _lock(state):
+    with settings_file.locked(state):
         for _ in range(_ATTEMPTS):
             planned = plan(config_dir, state, path)
             try:
@@ -148,12 +188,6 @@ def _run(
     raise KeepthreadError(
         f"Another program keeps writing {path}", "Close it (the host, an editor) and try again."
     )
-
-
-@contextmanager
-def _lock(state: str) -> Iterator[None]:
-    with settings_file.locked(state):
-        yield
 
 
 def _settings_path(config_dir: str, scope: str) -> str:
@@ -180,7 +214,8 @@ def _plan(
     if data != snapshot.data:
         settings_file.check_writable(snapshot)
     planned = commands.plan(config_dir, texts, known.commands if known else {})
-    after = replace(after, commands=planned.hashes)
+    new_folder = planned.folder_is_new or bool(known and known.created_commands_folder)
+    after = replace(after, commands=planned.hashes, created_commands_folder=new_folder)
     return _Plan(snapshot, data, planned, known, after, notes + planned.notes)
 
 
@@ -220,6 +255,15 @@ def _keeps_timeout(known: Manifest | None, hook: Mapping[str, Any]) -> bool:
     return isinstance(limit, int | float) and bool(script) and limit not in shipped
 
 
+def _program_here() -> str:
+    """Return the keepthread program: beside the interpreter, else the one that was started, else the one on PATH."""
+    beside = _program_beside(sys.executable, windows=os.name == "nt")
+    started = os.path.abspath(sys.argv[0])
+    candidates = [beside, started] if "keepthread" in os.path.basename(started) else [beside]
+    found = [path for path in candidates if os.path.isfile(path)]
+    return found[0] if found else shutil.which("keepthread") or beside
+
+
 def _program_beside(python: str, *, windows: bool) -> str:
     path: Any = ntpath if windows else posixpath
     return str(path.join(path.dirname(python), "keepthread.exe" if windows else "keepthread"))
@@ -251,7 +295,10 @@ def _record(plan: _Plan, state: str) -> None:
 def _finish(plan: _Plan, state: str) -> None:
     if plan.after.hooks:
         manifest.save(state, plan.after)
-    elif os.path.lexists(manifest.path(state)):
+        return
+    if plan.after.created_commands_folder:
+        commands.remove_folder(os.path.dirname(plan.snapshot.path))
+    if os.path.lexists(manifest.path(state)):
         os.unlink(manifest.path(state))
 
 
@@ -276,6 +323,22 @@ def _diff_of(change: commands.Change) -> str:
     return "".join(
         line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines
     )
+
+
+def _kept(state: str, settings_path: str, dry_run: bool) -> list[str]:
+    """Return what an uninstall leaves and why; a state folder that holds nothing but our lock goes."""
+    if not dry_run and os.listdir(state) == ["install.lock"]:
+        with suppress(OSError):  # another run is using it
+            os.unlink(os.path.join(state, "install.lock"))
+            os.rmdir(state)
+    notes = []
+    if os.path.isdir(state):
+        notes.append(f"{state} is kept, with handoffs and log; --purge removes it")
+    if found := settings_file.backups(settings_path):
+        notes.append(
+            f"{len(found)} backups {settings_path}.keepthread-* are kept; --purge removes them"
+        )
+    return notes
 
 
 def _purge(state: str, settings_path: str) -> bool:

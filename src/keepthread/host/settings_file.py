@@ -12,7 +12,7 @@ import re
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 from keepthread import files
@@ -87,11 +87,10 @@ def write(snapshot: Snapshot, data: bytes) -> None:
     try:
         _prepare(snapshot)
         backup = _back_up(snapshot)
-        try:
+        with ExitStack() as undo:
+            undo.callback(_remove_quietly, backup)  # of no use while the file is as it was
             done = _swap(snapshot, data)
-        except BaseException:
-            _remove_quietly(backup)
-            raise
+            undo.pop_all()
         if not done:
             _overwrite(snapshot, data, backup)
         _prune_backups(snapshot.path)
@@ -226,17 +225,14 @@ def _foreign(snapshot: Snapshot) -> bool:
 def _create(path: str, data: bytes, like: Snapshot) -> None:
     """Create a file whose mode and owner are right before its first byte: it may hold API keys."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600)
-    try:
-        try:
+    with ExitStack() as undo:
+        undo.callback(_remove_quietly, path)
+        with os.fdopen(fd, "wb", buffering=0):
             if like.status is not None:
                 _adopt(fd, like.real, like.status)
             files.write_all(fd, data)
             _sync(fd)
-        finally:
-            os.close(fd)
-    except BaseException:
-        _remove_quietly(path)
-        raise
+        undo.pop_all()
 
 
 def _adopt(fd: int, source: str, status: os.stat_result) -> None:
@@ -290,13 +286,10 @@ def _overwrite(snapshot: Snapshot, data: bytes, backup: str) -> None:
         _remove_quietly(backup)
         raise ChangedError
     fd = os.open(snapshot.real, os.O_WRONLY | _FLAGS)
-    try:
+    with os.fdopen(fd, "wb", buffering=0), ExitStack() as undo:
+        undo.callback(_put_back, fd, snapshot, backup)
         _rewrite(fd, data)
-    except BaseException:
-        _put_back(fd, snapshot, backup)
-        raise
-    finally:
-        os.close(fd)
+        undo.pop_all()
 
 
 def _put_back(fd: int, snapshot: Snapshot, backup: str) -> None:

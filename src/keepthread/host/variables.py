@@ -1,0 +1,170 @@
+"""How each KEEPTHREAD_* variable is read: its range, and how far the process environment may narrow it."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable, Mapping
+
+Value = str | int | float | bool | tuple[str, ...]
+Reader = Callable[[str, Mapping[str, str]], Value]
+
+SOURCES = ("startup", "resume", "clear", "compact", "fork")  # the host's, of SessionStart
+_TRUE = ("1", "true", "yes", "on")
+_FALSE = ("0", "false", "no", "off", "")
+# What names an endpoint of the user's own choosing: KEEPTHREAD_<NAME>_BASE_URL and the like.
+_ENDPOINT = ("_base_url", "_api_key", "_model", "_ca_bundle", "_num_ctx", "_command")
+
+
+class BadValueError(ValueError):
+    """A value that cannot be used; says what is expected."""
+
+
+def value(key: str, text: str, env: Mapping[str, str]) -> Value:
+    """Return the value of a variable (`key` without the prefix, in lower case) from its text.
+
+    Raises:
+        BadValueError: the text is no value of this variable.
+    """
+    return ALL[key](text.strip(), env)
+
+
+def narrower(key: str, current: Value, text: str, env: Mapping[str, str]) -> Value:
+    """Return the value that the process environment narrows `current` to.
+
+    Raises:
+        BadValueError: the text is no value of this variable, or one that would widen what is done.
+    """
+    found = value(key, text, env)
+    allowed = NARROWING[key]
+    if allowed is None:  # a number
+        if isinstance(found, int | float) and isinstance(current, int | float) and found <= current:
+            return found
+        raise BadValueError(f"at most {current} is in force")
+    if found in allowed:
+        return found
+    if found == current:
+        return current
+    raise BadValueError("it would widen what is done")
+
+
+def misspelt(key: str) -> str:
+    """Return the variable that an unknown name probably means, or ""."""
+    if key.endswith(_ENDPOINT):
+        return ""
+    import difflib
+
+    return next(iter(difflib.get_close_matches(key, ALL, 1, 0.8)), "")
+
+
+def _number(low: float, high: float = math.inf) -> Reader:
+    def read(text: str, _env: Mapping[str, str]) -> float:
+        try:
+            found = float(text)
+        except ValueError:
+            raise BadValueError(f"{_range(low, high)} is expected") from None
+        if not low <= found <= high or math.isinf(found):
+            raise BadValueError(f"{_range(low, high)} is expected")
+        return found
+
+    return read
+
+
+def _whole(low: int, high: float = math.inf) -> Reader:
+    def read(text: str, _env: Mapping[str, str]) -> int:
+        # The host reads 500k as 500; here it is refused, as is every other way to write a number.
+        if (
+            not re.fullmatch(r"[0-9][0-9_]{0,17}", text)
+            or not low <= int(text.replace("_", "")) <= high
+        ):
+            raise BadValueError(f"{_range(low, high)}, in digits only, is expected")
+        return int(text.replace("_", ""))
+
+    return read
+
+
+def _one_of(*names: str) -> Reader:
+    def read(text: str, _env: Mapping[str, str]) -> str:
+        if text.lower() not in names:
+            raise BadValueError(f"one of {', '.join(names)} is expected")
+        return text.lower()
+
+    return read
+
+
+def _switch(text: str, _env: Mapping[str, str]) -> bool:
+    if text.lower() in _TRUE:
+        return True
+    if text.lower() in _FALSE:
+        return False
+    raise BadValueError("on or off is expected")
+
+
+def _words(text: str, _env: Mapping[str, str]) -> str:
+    if not text or len(text) > 4096 or re.search(r"[\x00-\x1f\x7f]", text):
+        raise BadValueError("one line of text is expected")
+    return text
+
+
+def _document(text: str, env: Mapping[str, str]) -> str:
+    return "off" if text.lower() in _FALSE else _words(text, env)
+
+
+def _sources(text: str, _env: Mapping[str, str]) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(re.findall(r"[^\s,|]+", text.lower())))
+    if not names or not set(names) <= set(SOURCES):
+        raise BadValueError(f"names out of {', '.join(SOURCES)}, with commas between, are expected")
+    return names
+
+
+def _folders(text: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    home = env.get("HOME") or env.get("USERPROFILE") or ""
+    found = []
+    for part in (one.strip() for one in text.split(",")):
+        folder = home + part[1:] if part == "~" or part.startswith(("~/", "~\\")) else part
+        if part and not os.path.isabs(folder):
+            raise BadValueError("absolute folders, with commas between, are expected")
+        if part:
+            found.append(os.path.normpath(folder))
+    return tuple(found)
+
+
+def _range(low: float, high: float) -> str:
+    return f"a number from {low} up" if math.isinf(high) else f"a number from {low} to {high}"
+
+
+ALL: Mapping[str, Reader] = {
+    "engine": _words,
+    "model": _words,
+    "memory_model": _words,
+    "effort": _one_of("low", "medium", "high", "xhigh", "max"),
+    "prompt_tokens": _whole(4_000),
+    "timeout": _number(1, 70),  # the host ends PreCompact after 75 s
+    "join": _number(0, 8),  # and SessionStart after 10 s
+    "mode": _one_of("overlap", "wait"),
+    "budget": _whole(1_000, 9_900),  # the host shows 10,000 units of one output
+    "index": _whole(0, 9_900),
+    "sources": _sources,
+    "guide": _switch,
+    "document": _document,
+    "disable": _switch,
+    "max_calls_per_hour": _whole(0),
+    "max_usd_per_day": _number(0),
+    "window": _whole(0),
+    "command": _words,
+    "off_projects": _folders,
+    "local_only_projects": _folders,
+}
+
+# What the process environment may set: only these values, or (None) only a smaller number.
+NARROWING: Mapping[str, tuple[Value, ...] | None] = {
+    "engine": ("facts",),
+    "disable": (True,),
+    "timeout": None,
+    "mode": ("overlap", "wait"),
+    "join": None,
+    "budget": None,
+    "index": None,
+    "guide": (False,),
+}
