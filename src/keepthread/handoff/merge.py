@@ -36,7 +36,7 @@ _MAX_STEPS = 12
 _MAX_TASK = 2_000
 _MAX_QUOTED_ASK = 600
 _SINCE = "\nSince then: "
-_ANSWER_ASK = "Act on the user's last ask: "
+ANSWER_ASK = "Act on the user's last ask: "
 
 
 def complete(
@@ -151,7 +151,7 @@ def keep_ask(steps: list[str], handoff: Handoff) -> list[str]:
     if ask is None or speaks_of(ask["text"], [*steps[:3], *handoff["open_questions"]]):
         return steps
     quoted = cut(" ".join(ask["text"].split()), _MAX_QUOTED_ASK)
-    return [f"{_ANSWER_ASK}“{quoted}”", *steps][:_MAX_STEPS]
+    return [f"{ANSWER_ASK}“{quoted}”", *steps][:_MAX_STEPS]
 
 
 def speaks_of(ask: str, texts: Sequence[str]) -> bool:
