@@ -124,20 +124,17 @@ class ClaudeEngine:
 
 
 def program(env: Mapping[str, str], project: str, platform: str = sys.platform) -> str:
-    """Return the absolute path of `claude`, or "".
+    """Return the absolute path of `claude`, or "": on PATH, else where its own installer puts it.
 
     Only absolute PATH entries outside the project count: a repository must not bring its own `claude`.
     """
     names = ("claude.exe", "claude.cmd") if platform == "win32" else ("claude",)
-    folders = [
-        folder
-        for folder in env.get("PATH", "").split(os.pathsep)
-        if os.path.isabs(folder) and not _inside(folder, project)
-    ]
-    for name in names:
-        found = shutil.which(name, path=os.pathsep.join(folders)) if folders else None
-        if found and not _inside(found, project):
-            return _behind_shim(found)
+    home = env.get("HOME") or env.get("USERPROFILE") or ""
+    for folder in (*env.get("PATH", "").split(os.pathsep), os.path.join(home, ".local", "bin")):
+        for name in names if os.path.isabs(folder) else ():
+            found = shutil.which(name, path=folder)
+            if found and not _inside(found, project):
+                return _behind_shim(found)
     return ""
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from keepthread.engines import parse, rejects
 from keepthread.engines.model import Answer, EngineError, FailureReason, Request
 from keepthread.engines.process import Completed
+
+_MISFIT = re.compile(r"required schema: (/[\w/]*|): (must [a-z ]{1,40})")
 
 
 def read(done: Completed, request: Request, engine: str) -> Answer:
@@ -52,10 +55,13 @@ def _error(reply: dict[str, Any], returncode: int) -> EngineError:
     reason, words = rejects.failure(_said(reply)) or (None, "")
     if reply.get("terminal_reason") in ("prompt_too_long", "blocking_limit"):
         reason = "overflow"
-    detail = f"claude reported {reply.get('subtype')}, exit code {returncode}"
+    detail = f"claude failed with exit code {returncode}"
+    if reply.get("subtype") != "success":
+        detail += f", {reply.get('subtype')}"
     if isinstance(status, int):
         reason = reason or rejects.from_status(status)
         detail += f", API status {status}"
+    words = words or _field(reply)
     return EngineError(
         reason or "bad_answer",
         f"{detail}: {words}" if words else detail,
@@ -120,6 +126,12 @@ def _said(reply: dict[str, Any]) -> str:
     errors = reply.get("errors")
     parts = [reply.get("result"), *(errors if isinstance(errors, list) else [])]
     return "\n".join(part for part in parts if isinstance(part, str))
+
+
+def _field(reply: dict[str, Any]) -> str:
+    """Return the field that never met the schema, with the rule; the program's message names it with slashes."""
+    found = _MISFIT.search(_said(reply))
+    return f"{found[1].strip('/').replace('/', '.') or 'the document'} {found[2]}" if found else ""
 
 
 def _permanent(reason: FailureReason | None, words: str) -> bool:

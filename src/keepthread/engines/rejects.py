@@ -23,7 +23,7 @@ _SAYINGS: tuple[tuple[FailureReason, str], ...] = (
     (
         "rate_limit",
         r"you.ve (?:hit|reached) your .{0,40}limit|usage limit reached|limit reached .{0,20}resets"
-        r"|out of extra usage|rate[ _-]?limit|too many requests|api error:.{0,40}\b429\b"
+        r"|out of extra usage|rate[ _-]?limit|too many requests|api error:.{0,40}\b429\b\)?"
         r"|\b429\b.{0,40}rejected|quota (?:exceeded|exhausted)|spend(?:ing)? limit|billing_error"
         r"|credit balance is too low|insufficient (?:credits|quota)",
     ),

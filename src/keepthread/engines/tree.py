@@ -45,40 +45,57 @@ def end(child: subprocess.Popen[bytes], mark: str) -> None:
         child: started with `APART`; reaped here when it has ended.
         mark: the value of `MARK` in the child's environment.
     """
-    if not _signal(child, mark, signal.SIGTERM):
+    hunt = _Hunt(child, mark)
+    if not hunt.signal(signal.SIGTERM):
         return
-    _wait(child, mark, _GRACE)
+    until = time.monotonic() + _GRACE
+    while time.monotonic() < until and hunt.victims():
+        time.sleep(_PAUSE)
     until = time.monotonic() + _KILL_FOR
     # More than once: between looking and killing, a victim may have had children.
-    while _signal(child, mark, signal.SIGKILL) and time.monotonic() < until:
+    while hunt.signal(signal.SIGKILL) and time.monotonic() < until:
         time.sleep(_PAUSE)
 
 
-def _wait(child: subprocess.Popen[bytes], mark: str, seconds: float) -> None:
-    until = time.monotonic() + seconds
-    while time.monotonic() < until and _alive(child, mark):
-        time.sleep(_PAUSE)
+class _Hunt:
+    def __init__(self, child: subprocess.Popen[bytes], mark: str) -> None:
+        self._child = child
+        self._mark = mark
+        # A victim whose parent died first would not be known again; its number with its group is.
+        self._seen: set[tuple[int, int]] = set()
+
+    def signal(self, number: signal.Signals) -> bool:
+        """Send a signal to all that live, and return whether there were any."""
+        victims = self.victims()
+        if self._child.returncode is None:
+            # Not reaped, so its number cannot have passed to a stranger.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._child.pid, number)
+        for pid in victims:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+        return bool(victims)
+
+    def victims(self) -> set[int]:
+        """Return the numbers of the child and its descendants that live."""
+        self._child.poll()
+        root = self._child.pid
+        table = _linux(self._mark) if os.path.isdir("/proc/self/task") else _ps()
+        found = {
+            process.pid
+            for process in table
+            if process.marked
+            or root in (process.session, process.group)
+            or (process.pid, process.group) in self._seen
+        }
+        if self._child.returncode is None:
+            found.add(root)
+        found = _with_descendants(found, table) - {os.getpid()}
+        self._seen.update((process.pid, process.group) for process in table if process.pid in found)
+        return found
 
 
-def _signal(child: subprocess.Popen[bytes], mark: str, number: signal.Signals) -> bool:
-    victims = _alive(child, mark)
-    if child.returncode is None:
-        # The child is not reaped, so its number cannot have passed to a stranger.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(child.pid, number)
-    for pid in victims:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, number)
-    return bool(victims)
-
-
-def _alive(child: subprocess.Popen[bytes], mark: str) -> set[int]:
-    child.poll()
-    table = _linux(mark) if os.path.isdir("/proc/self/task") else _ps()
-    root = child.pid
-    found = {p.pid for p in table if p.marked or root in (p.session, p.group)}
-    if child.returncode is None:
-        found.add(root)
+def _with_descendants(found: set[int], table: list[_Process]) -> set[int]:
     children: dict[int, list[int]] = {}
     for process in table:
         children.setdefault(process.parent, []).append(process.pid)
@@ -87,7 +104,7 @@ def _alive(child: subprocess.Popen[bytes], mark: str) -> set[int]:
         fresh = [pid for pid in children.get(queue.pop(), ()) if pid not in found]
         found.update(fresh)
         queue.extend(fresh)
-    return found - {os.getpid()}
+    return found
 
 
 def _linux(mark: str) -> list[_Process]:
