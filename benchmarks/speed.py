@@ -25,7 +25,12 @@ from tests.support.session import SESSION, SessionFile
 
 ROOT = Path(__file__).resolve().parent.parent
 LIVE_BYTES = 5 * 1024 * 1024
-BARS = {"session_start": 2.5, "session_index": 2.5, "user_prompt_submit": 2.5, "pre_compact 1 GB": 1.5}
+BARS = {
+    "session_start": 2.5,
+    "session_index": 2.5,
+    "user_prompt_submit": 2.5,
+    "pre_compact 1 GB": 1.5,
+}
 MEMORY_BAR = 120  # MB
 
 
@@ -49,7 +54,9 @@ def main() -> int:
     for row in rows:
         print(f"{row.what:24}{row.against:34}{row.ratio:7.2f}{row.bar:7.2f}")
     print(f"{'pre_compact 1 GB':24}{'peak memory, MB':34}{memory:7.0f}{MEMORY_BAR:7.0f}")
-    missed = [row.what for row in rows if row.ratio > row.bar] + (["memory"] if memory > MEMORY_BAR else [])
+    missed = [row.what for row in rows if row.ratio > row.bar] + (
+        ["memory"] if memory > MEMORY_BAR else []
+    )
     if missed:
         print("missed: " + ", ".join(missed))
     return 1 if missed and options.check else 0
@@ -69,7 +76,11 @@ class Bench:
     def __init__(self, folder: Path, runs: int) -> None:
         self.folder = folder
         self.runs = runs
-        self.env = {"PATH": os.environ["PATH"], "HOME": str(folder / "home"), "KEEPTHREAD_ENGINE": "facts"}
+        self.env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder / "home"),
+            "KEEPTHREAD_ENGINE": "facts",
+        }
         (folder / "home").mkdir()
         self.live = folder / f"{SESSION}.jsonl"
         _write_live_part(self.live)
@@ -80,7 +91,9 @@ class Bench:
         self.hook("pre_compact", self.live)
         rows = []
         for name in ("session_start", "session_index", "user_prompt_submit"):
-            pair = self.medians(lambda: _spawn([sys.executable, "-I", "-c", "pass"], b"", self.env), self.hot(name))
+            pair = self.medians(
+                lambda: _spawn([sys.executable, "-I", "-c", "pass"], b"", self.env), self.hot(name)
+            )
             rows.append(Row(name, "python -I -c pass", pair[1] / pair[0], BARS[name]))
         return rows
 
@@ -107,21 +120,37 @@ class Bench:
             return once
 
         small, large = self.medians(run(self.live), run(self.large))
-        return Row("pre_compact 1 GB", "the same live part alone (5 MB)", large / small, BARS["pre_compact 1 GB"])
+        return Row(
+            "pre_compact 1 GB",
+            "the same live part alone (5 MB)",
+            large / small,
+            BARS["pre_compact 1 GB"],
+        )
 
     def peak_memory(self) -> float:
         """Return the peak resident size of PreCompact on the large transcript, in MB."""
         shutil.rmtree(self.folder / "home" / ".claude", ignore_errors=True)
         code = "import resource, subprocess, sys; subprocess.run(sys.argv[1:]); "
         code += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
-        command = [sys.executable, "-c", code, sys.executable, "-I", str(ROOT / "hooks" / "pre_compact.py")]
-        answer = subprocess.run(command, input=_event(self.large), env=self.env, capture_output=True, check=True)
+        command = [
+            sys.executable,
+            "-c",
+            code,
+            sys.executable,
+            "-I",
+            str(ROOT / "hooks" / "pre_compact.py"),
+        ]
+        answer = subprocess.run(
+            command, input=_event(self.large), env=self.env, capture_output=True, check=True
+        )
         kilobytes = int(answer.stdout.split()[-1])
         return kilobytes / 1024 if sys.platform != "darwin" else kilobytes / 1024 / 1024
 
     def hook(self, name: str, transcript: Path) -> None:
         """Run a hook as the host would."""
-        _spawn([sys.executable, "-I", str(ROOT / "hooks" / f"{name}.py")], _event(transcript), self.env)
+        _spawn(
+            [sys.executable, "-I", str(ROOT / "hooks" / f"{name}.py")], _event(transcript), self.env
+        )
 
     def medians(self, *runs: Callable[[], None]) -> list[float]:
         """Return the median of each, taken in turns so that a busy moment of the machine hits all alike."""
@@ -137,7 +166,14 @@ class Bench:
 
 
 def _spawn(command: Sequence[str], data: bytes, env: dict[str, str]) -> None:
-    subprocess.run(command, input=data, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    subprocess.run(
+        command,
+        input=data,
+        env=env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=True,
+    )
 
 
 def _event(transcript: Path) -> bytes:
@@ -163,9 +199,16 @@ def _write_live_part(path: Path) -> None:
     while path.stat().st_size < LIVE_BYTES:
         number += 1
         session.assistant(f"Now I look at part {number} of `ledger_part_{number % 60}`.")
-        session.read(f"{path.parent}/src/part_{number % 60}.py", f"def part_{number}():\n    return {number}\n" * 60)
-        session.edit(f"{path.parent}/src/part_{number % 60}.py", f"return {number}", f"return {number} + 1")
-        session.bash(f"pytest -q tests/test_part_{number % 60}.py", "." * 400 + f"\n{number} passed in 1.0s")
+        session.read(
+            f"{path.parent}/src/part_{number % 60}.py",
+            f"def part_{number}():\n    return {number}\n" * 60,
+        )
+        session.edit(
+            f"{path.parent}/src/part_{number % 60}.py", f"return {number}", f"return {number} + 1"
+        )
+        session.bash(
+            f"pytest -q tests/test_part_{number % 60}.py", "." * 400 + f"\n{number} passed in 1.0s"
+        )
         if number % 40 == 0:
             session.user(f"Now part {number}, and always run the tests after it.")
 

@@ -14,7 +14,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "keepthread"
-FILES = sorted([*SOURCE.rglob("*.py"), *(ROOT / "hooks").glob("*.py"), *(ROOT / "benchmarks").glob("*.py")])
+FILES = sorted(
+    [*SOURCE.rglob("*.py"), *(ROOT / "hooks").glob("*.py"), *(ROOT / "benchmarks").glob("*.py")]
+)
 
 # Rooms of one floor know nothing of one another; a room may import those of lower floors and itself.
 FLOORS = [
@@ -27,7 +29,11 @@ FLOORS = [
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 # Steps of one room that DESIGN gives as single modules: the detached upgrade, its start, and its use on demand.
-FAMILIES = [{"launch", "worker", "ondemand"}, {"log", "files", "errors", "resources", "__init__"}, {"cli", "__main__"}]
+FAMILIES = [
+    {"launch", "worker", "ondemand"},
+    {"log", "files", "errors", "resources", "__init__"},
+    {"cli", "__main__"},
+]
 
 
 def room_of(path: Path) -> str:
@@ -51,7 +57,9 @@ def imports_of(path: Path) -> Iterator[str]:
                 yield parts[1]
 
 
-@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE)))
+@pytest.mark.parametrize(
+    "path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE))
+)
 def test_arrows_point_downward(path: Path) -> None:
     """A room imports only rooms of lower floors, and itself."""
     room = room_of(path)
@@ -91,9 +99,8 @@ def test_public_names_have_docstrings(path: Path) -> None:
     for node in tree.body:
         members = node.body if isinstance(node, ast.ClassDef) else []
         for part in (node, *members):
-            named = isinstance(part, (ast.FunctionDef, ast.ClassDef)) and not part.name.startswith("_")
-            if named and not ast.get_docstring(part):
-                bare.append(part.name)
+            if isinstance(part, (ast.FunctionDef, ast.ClassDef)) and not part.name.startswith("_"):
+                bare += [] if ast.get_docstring(part) else [part.name]
 
     assert bare == []
 
@@ -104,7 +111,13 @@ def test_only_the_hook_edge_catches_everything() -> None:
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ExceptHandler):
-                caught = node.type.id if isinstance(node.type, ast.Name) else "" if node.type else "everything"
+                caught = (
+                    node.type.id
+                    if isinstance(node.type, ast.Name)
+                    else ""
+                    if node.type
+                    else "everything"
+                )
                 if caught in ("Exception", "BaseException", "everything"):
                     broad.add(str(path.relative_to(ROOT)).split("/")[0] + "/" + path.name)
 
@@ -124,9 +137,23 @@ LIGHT = {
     "keepthread.host.locations",
     "keepthread.log",
     "keepthread.transcript",
+    "keepthread.transcript.lines",
+    "keepthread.transcript.parse",
     "keepthread.transcript.tail",
+    "keepthread.transcript.text",
+    "keepthread.transcript.wording",
 }
-HEAVY = {"asyncio", "click", "dataclasses", "dotenv", "filelock", "hashlib", "httpx", "importlib.metadata", "jsonschema"}
+HEAVY = {
+    "asyncio",
+    "click",
+    "dataclasses",
+    "dotenv",
+    "filelock",
+    "hashlib",
+    "httpx",
+    "importlib.metadata",
+    "jsonschema",
+}
 HEAVY |= {"logging", "pathlib", "subprocess", "tempfile", "typing", "urllib.request"}
 
 PROBE = """

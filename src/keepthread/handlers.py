@@ -14,6 +14,10 @@ from keepthread.errors import KeepthreadError
 from keepthread.host.events import Event, parse, read_stdin
 from keepthread.host.locations import config_dir, state_dir
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # loading typing costs a hook more than everything else here
+    from typing import Literal
+
 
 def main(name: str) -> None:
     """Run the hook `name`: its event on stdin, at most one output on stdout, one line in the log."""
@@ -101,7 +105,7 @@ def pre_compact(event: Event, run: Run) -> str:
     store_resolved(outlet.state, config)
     path = find_transcript(event.transcript_path, event.session_id, folder)
     project = project_root(run.env, event.cwd)
-    trigger = "manual" if event.trigger == "manual" else "auto"
+    trigger: Literal["manual", "auto"] = "manual" if event.trigger == "manual" else "auto"
     taken = take(
         Job(event.session_id, path, project, trigger),
         outlet,

@@ -26,7 +26,8 @@ from keepthread.handoff.prompt import build_prompt
 from keepthread.handoff.publish import publish
 from keepthread.handoff.schema import answer_schema
 from keepthread.handoff.store import load, read_worker, write_worker
-from keepthread.host.config import Config, load as load_config
+from keepthread.host.config import Config
+from keepthread.host.config import load as load_config
 from keepthread.host.locations import config_dir, state_dir
 from keepthread.launch import Task, outlet_of
 from keepthread.transcript.model import Transcript

@@ -24,9 +24,16 @@ def main() -> int:
         transcript = os.path.join(resources.folder("templates"), "sample", "session.jsonl")
         event = {"session_id": SESSION, "transcript_path": transcript, "cwd": config}
         _hook("pre_compact", {**event, "hook_event_name": "PreCompact", "trigger": "auto"}, config)
-        answer = _hook("session_start", {**event, "hook_event_name": "SessionStart", "source": "compact"}, config)
+        answer = _hook(
+            "session_start",
+            {**event, "hook_event_name": "SessionStart", "source": "compact"},
+            config,
+        )
     if not answer:
-        print("keepthread: the sample session gave no handoff; `keepthread doctor` says why", file=sys.stderr)
+        print(
+            "keepthread: the sample session gave no handoff; `keepthread doctor` says why",
+            file=sys.stderr,
+        )
         return 1
     shown = json.loads(answer)
     with open(transcript, encoding="utf-8") as lines:
@@ -35,7 +42,11 @@ def main() -> int:
     for words in _typed(records):
         print(f"  > {words[:150]}{'...' if len(words) > 150 else ''}")
     print("\nAfter the compaction the model is given this again:\n")
-    print("\n".join(f"  {line}" for line in shown["hookSpecificOutput"]["additionalContext"].splitlines()))
+    print(
+        "\n".join(
+            f"  {line}" for line in shown["hookSpecificOutput"]["additionalContext"].splitlines()
+        )
+    )
     print(f"\nAnd you are told: {shown['systemMessage']}")
     return 0
 
@@ -46,13 +57,21 @@ def _hook(name: str, event: dict[str, Any], config: str) -> str:
     for other in ("CLAUDE_PROJECT_DIR", "KEEPTHREAD_CHILD", "KEEPTHREAD_DISABLE"):
         env.pop(other, None)
     run = subprocess.run(
-        [sys.executable, "-I", script], input=json.dumps(event).encode(), env=env, stdout=subprocess.PIPE, check=False
+        [sys.executable, "-I", script],
+        input=json.dumps(event).encode(),
+        env=env,
+        stdout=subprocess.PIPE,
+        check=False,
     )
     return run.stdout.decode("utf-8", "replace")
 
 
 def _typed(records: list[dict[str, Any]]) -> list[str]:
-    return [r["message"]["content"] for r in records if r["type"] == "user" and isinstance(r["message"]["content"], str)]
+    return [
+        r["message"]["content"]
+        for r in records
+        if r["type"] == "user" and isinstance(r["message"]["content"], str)
+    ]
 
 
 if __name__ == "__main__":

@@ -23,7 +23,11 @@ def render_log(env: Mapping[str, str], *, session: str = "", since: str = "") ->
         KeepthreadError: `since` is neither a span (90s, 15m, 2h, 3d) nor an ISO 8601 time.
     """
     start = _start(since, time.time()) if since else ""
-    return "".join(f"{_line(entry)}\n" for entry in _entries(env, session) if str(entry.get("time", "")) >= start)
+    return "".join(
+        f"{_line(entry)}\n"
+        for entry in _entries(env, session)
+        if str(entry.get("time", "")) >= start
+    )
 
 
 def follow_log(env: Mapping[str, str], *, session: str = "", pause: float = 0.5) -> Iterator[str]:
@@ -43,7 +47,10 @@ def _entries(env: Mapping[str, str], session: str) -> list[dict[str, Any]]:
 
 
 def _line(entry: Mapping[str, Any]) -> str:
-    parts = [str(entry.get(key, "")) for key in ("time", "event", "session", "outcome", "reason", "engine")]
+    parts = [
+        str(entry.get(key, ""))
+        for key in ("time", "event", "session", "outcome", "reason", "engine")
+    ]
     seconds = entry.get("seconds")
     took = f"{seconds:.2f}s" if isinstance(seconds, (int, float)) else ""
     return "  ".join(part for part in (*parts, took, str(entry.get("detail", ""))) if part)

@@ -118,15 +118,26 @@ def render_status(found: Mapping[str, Any]) -> str:
     lines = [f"Session      {found['session']}"]
     handoff, context = found["handoff"], found["context"]
     if handoff is None:
-        lines.append("Handoff      none yet; the next compaction or `keepthread handoff` writes one")
+        lines.append(
+            "Handoff      none yet; the next compaction or `keepthread handoff` writes one"
+        )
     else:
         why = f" ({handoff['reason']})" if handoff["reason"] else ""
-        lines.append(f"Handoff      {handoff['status']}{why}, by {handoff['engine']}, {_span(handoff['age_s'])} old")
+        lines.append(
+            f"Handoff      {handoff['status']}{why}, by {handoff['engine']}, {_span(handoff['age_s'])} old"
+        )
         lines.append(f"             {handoff['files']} files, {handoff['rules']} rules")
-        lines += [f"Tried        {r['engine']}: {r['result']} in {r['seconds']} s" for r in handoff["rungs"]]
+        lines += [
+            f"Tried        {r['engine']}: {r['result']} in {r['seconds']} s"
+            for r in handoff["rungs"]
+        ]
     if context is not None:
         about = "~ est " if context["estimated"] else ""
-        share = f", {context['share']:.0%} of {context['window']:,}" if context["share"] is not None else ""
+        share = (
+            f", {context['share']:.0%} of {context['window']:,}"
+            if context["share"] is not None
+            else ""
+        )
         lines.append(f"Context      {about}{context['tokens']:,} tokens{share}")
         lines.append(f"Compactions  {found['compactions']}")
     lines.append(f"Circuit      {found['circuit']}")
@@ -154,5 +165,7 @@ def list_handoffs(env: Mapping[str, str]) -> str:
         if handoff is not None:
             meta = handoff["meta"]
             task = handoff["task"].splitlines()[0][:70] if handoff["task"] else ""
-            lines.append(f"{session}  {meta['generated_at']}  {meta['status']:8}  {meta['project']}  {task}")
+            lines.append(
+                f"{session}  {meta['generated_at']}  {meta['status']:8}  {meta['project']}  {task}"
+            )
     return "\n".join(lines) or "No handoff is stored yet."

@@ -10,12 +10,12 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from keepthread.files import make_private, read_regular
 from keepthread.host.locations import session_dir
 
-if TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # loading typing costs a hook more than everything else here
     from typing import Any
 
 _LIMIT = 8 * 1024 * 1024

@@ -24,7 +24,7 @@ class Outlet(NamedTuple):
 
     state: str
     budget: int
-    index: int
+    index_budget: int
     document: str
     secrets: Sequence[str] = ()
 
@@ -50,7 +50,7 @@ def publish(handoff: Handoff, outlet: Outlet) -> bool:
         context_text=context.text,
         cuts=context.cuts,
         closing=CLOSING,
-        index_text=render_index(clean, budget=outlet.index, shown=context.text),
+        index_text=render_index(clean, budget=outlet.index_budget, shown=context.text),
         markdown=markdown,
         notice=render_notice(clean, document=shown_path),
         document=shown_path,

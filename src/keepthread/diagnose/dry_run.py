@@ -1,0 +1,86 @@
+"""Runs every registered hook command as the host would, in a configuration folder of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from keepthread import resources
+from keepthread.host.manifest import Written
+
+_SESSION = "5a3b1c1e-2f60-4d55-9a57-6f1d6c0b7e42"  # of templates/sample
+_PATIENCE = 60.0  # seconds; the longest registered time limit is 75
+
+
+class Trial(NamedTuple):
+    """What one hook came to."""
+
+    script: str
+    ok: bool
+    detail: str
+
+
+def try_hooks(hooks: Sequence[Written], env: Mapping[str, str]) -> Iterator[Trial]:
+    """Run each hook on the bundled sample session; the user's state, settings and projects are not touched."""
+    with tempfile.TemporaryDirectory() as folder:
+        clean = {
+            key: value
+            for key, value in env.items()
+            if not key.startswith(("CLAUDE", "KEEPTHREAD_"))
+        }
+        clean |= {"CLAUDE_CONFIG_DIR": folder, "KEEPTHREAD_ENGINE": "facts"}
+        for hook in hooks:
+            yield _try(hook, folder, clean)
+
+
+def _try(hook: Written, folder: str, env: Mapping[str, str]) -> Trial:
+    command = ["sh", "-c", hook.command] if hook.args is None else [hook.command, *hook.args]
+    try:
+        run = subprocess.run(
+            command,
+            input=_event(hook.event, folder),
+            env=dict(env),
+            cwd=folder,
+            capture_output=True,
+            timeout=_PATIENCE,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return Trial(hook.script, False, f"could not run: {problem}")
+    flaw = _flaw(hook, run.returncode, run.stdout)
+    return Trial(hook.script, not flaw, flaw or "exit 0, valid output")
+
+
+def _flaw(hook: Written, code: int, output: bytes) -> str:
+    """Return what is wrong with a run, "" when nothing is: the host's contract, and that the work was done."""
+    if code != 0:
+        return f"exit {code}"
+    if hook.event == "SessionStart":
+        try:
+            context = json.loads(output)["hookSpecificOutput"]["additionalContext"]
+        except (ValueError, KeyError, TypeError):
+            return "it printed no context for the sample session"
+        return "" if context else "the context is empty"
+    if output.lstrip()[:1] in (b"{", b"["):
+        return "it printed JSON where the host expects plain text"
+    return ""
+
+
+def _event(name: str, folder: str) -> bytes:
+    transcript = os.path.join(resources.folder("templates"), "sample", "session.jsonl")
+    event = {
+        "session_id": _SESSION,
+        "transcript_path": transcript,
+        "cwd": folder,
+        "hook_event_name": name,
+        "trigger": "auto",
+        "custom_instructions": None,
+        "source": "compact",
+        "compact_summary": "<summary>A summary.</summary>",
+        "prompt": "hello",
+    }
+    return json.dumps(event).encode()
