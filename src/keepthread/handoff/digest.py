@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
-from keepthread.handoff.spoken import FAINT, FAR, NEAR, WHOLE, Detail, bounded, mute, speak
+from keepthread.handoff.spoken import FAINT, FAR, NEAR, WHOLE, Detail, bounded, minor, mute, speak
 from keepthread.transcript.model import Item, Message, Transcript
 
 BYTES_PER_TOKEN = 4
@@ -14,6 +15,14 @@ RECENT_TEXTS = 5  # messages in words the recent part reaches back to
 
 _GAP = "\n[… {} left out …]"
 _SUMMARY = "\nSUMMARY BY THE HOST OF WHAT CAME BEFORE (a model wrote it, it may be wrong): "
+
+# What the host puts around a summary: an opening, and orders for the model that went on with it.
+_SUMMARY_FRAME = re.compile(
+    r"\A\s*This session is being continued[^\n]*\n+(?:.{0,80000}?\n)?Summary:\n"
+    r"|\n(?:If you need specific details|Please continue the conversation|Continue the conversation from where)"
+    r".{0,4000}\Z",
+    re.DOTALL,
+)
 
 
 def digest(transcript: Transcript, *, budget: int, redact: Callable[[str], str] = str) -> str:
@@ -89,7 +98,8 @@ class _Digest:
         boundary = self.transcript.boundary
         if boundary is not None and boundary.summary.strip():
             limit = min(8_000, self.room // 24)
-            parts.append(_SUMMARY + _indented(bounded(boundary.summary, limit, self.redact)))
+            summary = _SUMMARY_FRAME.sub("", boundary.summary)
+            parts.append(_SUMMARY + _indented(bounded(summary, limit, self.redact)))
         for message in self.transcript.abandoned[-5:]:
             text = speak(message, Detail(min(200, self.room // 160), 0, 0, 0), self.redact)
             parts.append(text.replace("\nUSER", "\nTRIED AND REWOUND BY THE USER", 1))
@@ -157,19 +167,18 @@ class _Digest:
 
     def _joined(self) -> str:
         parts: list[str] = []
-        expected = 0
-        for index in sorted(self.pieces):
-            if index > expected:
-                parts.append(_gap(index - expected))
-            parts.append(self.pieces[index])
-            expected = index + 1
-        if parts and expected < len(self.items):
-            parts.append(_gap(len(self.items) - expected))
-        return "".join(parts)
+        missing = 0
+        for index, item in enumerate(self.items):
+            if index in self.pieces:
+                parts += [_gap(missing), self.pieces[index]]
+                missing = 0
+            elif not minor(item):
+                missing += 1
+        return "".join((*parts, _gap(missing)) if parts else ())
 
 
 def _gap(number: int) -> str:
-    return _GAP.format(f"{number} item{'s' if number > 1 else ''}")
+    return _GAP.format(f"{number} item{'s' if number > 1 else ''}") if number else ""
 
 
 def _indented(text: str) -> str:

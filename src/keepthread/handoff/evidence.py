@@ -14,6 +14,9 @@ from keepthread.handoff.named import Named, without_place
 from keepthread.transcript.model import Call, Item, Message, Note, Transcript
 
 _SLASHES = re.compile(r"[\\/]+")
+_ARITY = re.compile(
+    r"/\d{1,2}(?!\w)"
+)  # Elixir and Erlang name a function with the number of its arguments
 _PARTS = re.compile(r"\.(?=\w)|::|->|#|[()\[\]{}<>,;:=|&\"'$!?*+%^]+|\s+")
 _SPECIAL = re.compile(r"[\d_./\\A-Z-]")
 _WEB = re.compile(r"\b(?:curl|wget|http|httpie|xh|lynx|Invoke-WebRequest|iwr|irm)\b")
@@ -78,7 +81,7 @@ class Evidence:
             said="\n".join(
                 [*(m.text for m in messages if m.via in ("reply", "summary", "plan")), *before]
             ),
-            done="\n".join(text for call in calls for text in _strings(call.input)),
+            done="\n".join(text for call in calls for text in (call.name, *_strings(call.input))),
             seen="\n".join(_incoming(items)),
             fetched="\n".join(c.result.text for c in calls if c.result and _from_web(c)),
             folders=_folders(calls),
@@ -93,6 +96,7 @@ class Evidence:
             "paths": [[entry["path"], entry.get("from", "")] for entry in handoff["files_touched"]],
             "modified": handoff["current_state"]["files_modified"],
             "project": handoff["meta"]["project"],
+            "transcript": handoff["meta"]["transcript"]["path"],
         }
         folders = {
             part
@@ -132,7 +136,7 @@ class Evidence:
         """Whether a command or expression in backquotes is put together from words that occur."""
         if thing.kind in ("url", "path"):
             return False
-        parts = [part.strip(".-/\\") for part in _PARTS.split(thing.text)]
+        parts = [part.strip(".-/\\") for part in _PARTS.split(_ARITY.sub("", thing.text))]
         parts = [part for part in parts if len(part) > 1 and part.casefold() not in _EVERYDAY]
         whole = len(parts) == 1 and parts[0] == thing.text
         return not whole and all(
@@ -210,6 +214,8 @@ def _forms(thing: Named, project: str) -> Iterator[str]:
     bare = without_place(form).rstrip("/").removesuffix("()")
     yield bare
     yield bare.removeprefix("./").removeprefix("~/")
+    if thing.kind in ("code", "name"):
+        yield _ARITY.sub("", bare)
     root = _folded(project).rstrip("/")
     if root and bare.casefold().startswith(root.casefold() + "/"):
         yield bare[len(root) + 1 :]

@@ -33,7 +33,7 @@ class Detail(NamedTuple):
 WHOLE = Detail(typed=24_000, said=12_000, input=2_500, result=2_500)
 NEAR = Detail(typed=2_000, said=600, input=160, result=160)
 FAR = Detail(typed=600, said=200, input=120, result=60)
-FAINT = Detail(typed=240, said=0, input=100, result=0)
+FAINT = Detail(typed=240, said=90, input=100, result=0)
 
 # A secret that a cut would part must still be seen whole by whoever redacts: so much more is cleaned than is shown.
 _MARGIN = 4_000
@@ -148,8 +148,17 @@ def mute(item: Item) -> bool:
     if isinstance(item, Note):
         return item.kind not in _TOLD_NOTES
     if isinstance(item, Message) and item.via != "interruption":
+        if item.via == "command" and item.text.lstrip().startswith("/compact"):
+            return True  # its words were for the summary of then, and are no task
         return not (item.text.strip() or item.images) or (not item.typed and _ours(item.text))
     return False
+
+
+def minor(item: Item) -> bool:
+    """Return whether leaving the item out needs no mark: a look at something, or what a program put in."""
+    if isinstance(item, Call):
+        return item.name in _LOOKING and not _failed(item)
+    return isinstance(item, Note) or item.via == "injected"
 
 
 def _ours(text: str) -> bool:
