@@ -1,0 +1,236 @@
+"""Test, build, lint and type-check runs: which commands are such, and what they came to in one line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from keepthread.handoff.facts.shell import Piece
+from keepthread.handoff.facts.text import one_line
+
+_TOOLS = frozenset(
+    """pytest py.test tox nox jest vitest mocha ava tap tsc vue-tsc eslint ruff mypy pyright basedpyright flake8 pylint
+    phpunit pest phpstan psalm rspec rubocop ctest ninja golangci-lint staticcheck biome oxlint stylelint shellcheck
+    hadolint ktlint detekt swiftlint credo dialyzer clippy-driver xcodebuild gradle gradlew mvn mvnw make just
+    pre-commit unittest turbo nx""".split()
+)
+_SUBCOMMANDS: dict[str, frozenset[str]] = {
+    "cargo": frozenset(("test", "nextest", "check", "clippy", "build", "bench", "fmt")),
+    "go": frozenset(("test", "vet", "build")),
+    "dotnet": frozenset(("test", "build", "publish")),
+    "swift": frozenset(("test", "build")),
+    "mix": frozenset(("test", "compile", "credo", "dialyzer")),
+    "rake": frozenset(("test", "spec")),
+    "flutter": frozenset(("test", "analyze", "build")),
+    "dart": frozenset(("test", "analyze")),
+    "deno": frozenset(("test", "check", "lint")),
+    "bun": frozenset(("test", "build")),
+    "bazel": frozenset(("test", "build")),
+    "zig": frozenset(("build", "test")),
+    "sbt": frozenset(("test", "compile")),
+    "lein": frozenset(("test",)),
+    "playwright": frozenset(("test",)),
+    "cypress": frozenset(("run",)),
+    "ng": frozenset(("test", "build", "lint")),
+    "next": frozenset(("build", "lint")),
+    "vite": frozenset(("build",)),
+    "docker": frozenset(("build",)),
+    "rails": frozenset(("test",)),
+    "cmake": frozenset(("--build",)),
+    "prettier": frozenset(("--check", "-c")),
+    "black": frozenset(("--check",)),
+}  # fmt: skip
+_SCRIPT = re.compile(
+    r"(?:test|tests|spec|build|lint|check|typecheck|type-check|tsc|e2e|ci|verify|validate|compile|coverage|format:check)(?:[:\-_.].*)?|.*[:\-_](?:test|tests|build|lint|check|typecheck|e2e)"
+)
+_NODE_MANAGERS = frozenset(("npm", "pnpm", "yarn", "bun"))
+_NODE_BUILTINS = frozenset(
+    (
+        "install",
+        "i",
+        "add",
+        "ci",
+        "exec",
+        "dlx",
+        "create",
+        "publish",
+        "remove",
+        "init",
+        "link",
+        "why",
+        "x",
+    )
+)
+_RUNNERS = frozenset(("npx", "bunx", "uvx", "pipx", "xvfb-run", "dotenv"))
+_RUN_WITH = frozenset(
+    ("uv", "poetry", "pdm", "hatch", "rye", "pipenv", "conda", "mise", "direnv", "bundle")
+)
+_SCRIPT_FILE = re.compile(
+    r"(?:^|/)(?:run[-_]?)?(?:tests?|checks?|build|lint|ci)(?:[-_]\w+)?\.(?:sh|py|js|mjs|ts|ps1|cmd|bat)$|^(?:\./)?(?:\.ci/run|configure)$"
+)
+
+Pattern = tuple[re.Pattern[str], Callable[[list[re.Match[str]]], str]]
+
+
+def _last(matches: list[re.Match[str]]) -> str:
+    return matches[-1][0].strip(" =\t")
+
+
+def _joined(matches: list[re.Match[str]]) -> str:
+    return "; ".join(dict.fromkeys(match[0].strip() for match in matches[-3:]))
+
+
+def _cargo(matches: list[re.Match[str]]) -> str:
+    failing = [match for match in matches if "FAILED" in match[0]]
+    if failing or len(matches) == 1:
+        return (failing or matches)[-1][0].strip()
+    passed = sum(int(match[1]) for match in matches)
+    return f"test result: ok. {passed} passed in {len(matches)} suites"
+
+
+def _counted(matches: list[re.Match[str]]) -> str:
+    return f"{len(matches)} error{'' if len(matches) == 1 else 's'}: {matches[0][0].strip()}"
+
+
+def _go_failed(matches: list[re.Match[str]]) -> str:
+    return "FAIL: " + ", ".join(dict.fromkeys(match[1] for match in matches[:6]))
+
+
+def _go_ok(matches: list[re.Match[str]]) -> str:
+    return f"ok: {len(matches)} package{'' if len(matches) == 1 else 's'}"
+
+
+def _pattern(text: str, read: Callable[[list[re.Match[str]]], str] = _last) -> Pattern:
+    return re.compile(text, re.MULTILINE), read
+
+
+# The first that matches tells the result; within one tool's output the most telling stands first.
+_RESULTS: tuple[Pattern, ...] = (
+    _pattern(r"^=*[ \t]*(?:\d+ \w+, )*\d+ (?:passed|failed|errors?)\b[^\n]{0,120}"),
+    _pattern(r"^[ \t]*Tests:?[ \t]+\d[^\n]{0,120}|^[ \t]*Tests:?[ \t]+[^\n]{0,60}\d+ (?:passed|failed)[^\n]{0,60}"),
+    _pattern(r"^test result: \w+\. (\d+) passed[^\n]{0,100}", _cargo),
+    _pattern(r"^[ \t]*--- FAIL: (\S+)", _go_failed),
+    _pattern(r"^error(?:\[E\d+\])?: [^\n]{0,160}", _counted),
+    _pattern(r"^[^\n]{0,200}error TS\d+: [^\n]{0,160}", _counted),
+    _pattern(r"^Found \d+ errors?[^\n]{0,80}|^Success: no issues found[^\n]{0,60}|^All checks passed!"),
+    _pattern(r"^\W*\d+ problems? \([^\n]{0,80}"),
+    _pattern(r"^[ \t]*\d+ (?:passing|failing)\b[^\n]{0,40}", _joined),
+    _pattern(r"^Ran \d+ tests? in [^\n]{0,20}|^(?:OK|FAILED)(?: \([^\n]{0,60}\))?$", _joined),
+    _pattern(r"^(?:\[[A-Z]+\][ \t]*)?Tests run: \d+[^\n]{0,100}"),
+    _pattern(r"^(?:\[[A-Z]+\][ \t]*)?BUILD (?:SUCCESS(?:FUL)?|FAIL(?:URE|ED))[^\n]{0,40}|^Build succeeded\.?|^Build FAILED\.?"),
+    _pattern(r"^(?:Passed|Failed)![ \t]+-[^\n]{0,120}"),
+    _pattern(r"^\d+ examples?, \d+ failures?[^\n]{0,40}|^OK \(\d+ tests?[^\n]{0,60}"),
+    _pattern(r"^ok[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\))", _go_ok),
+    _pattern(r"^FAIL[ \t]+\S[^\n]{0,100}"),
+    _pattern(r"^(?:make|ninja)(?:\[\d+\])?: \*\*\* [^\n]{0,140}"),
+    _pattern(r"^[^\n]{0,20}(?:Compiled successfully|built in [\d.]+m?s|Failed to compile)[^\n]{0,60}"),
+    _pattern(r"^[^\n]{0,160}: error: [^\n]{0,160}", _counted),
+)  # fmt: skip
+_FAILED = re.compile(
+    r"\b[1-9]\d* (?:failed|failing|failures?|errors?\b)|\bFAILED\b|\bFAIL\b|BUILD FAIL|Build FAILED|Failed!|Failures: [1-9]|Errors: [1-9]|\*\*\*|error TS|: error|^error|Failed to compile"
+)
+_EXIT = re.compile(r"^Exit code (\d+)")
+_ERRORS_LISTED = re.compile(r"(?:^|\s)[1-9]\d* problems? \([1-9]")
+
+
+def is_check(pieces: Sequence[Piece]) -> bool:
+    """Return whether a command line runs a test, a build, a linter or a type checker."""
+    return any(tool_of(piece) for piece in pieces)
+
+
+def tool_of(piece: Piece) -> str:
+    """Return the check a simple command runs ("pytest", "cargo test", "npm run build"), "" when it is none."""
+    words = _unwrapped(piece.words)
+    if not words:
+        return ""
+    program = (
+        re.split(r"[\\/]", words[0])[-1]
+        .lower()
+        .removesuffix(".exe")
+        .removesuffix(".cmd")
+        .removesuffix(".bat")
+    )
+    rest = words[1:]
+    if program in _NODE_MANAGERS:
+        return _node_script(program, rest)
+    if program in _TOOLS:
+        return "" if "--version" in rest or "--help" in rest else program
+    if program in _SUBCOMMANDS:
+        name = next((word for word in rest if word in _SUBCOMMANDS[program]), "")
+        return f"{program} {name}" if name and rest.index(name) <= 3 else ""
+    if program in ("bash", "sh", "node", "python", "python3") and rest:
+        return rest[0] if _SCRIPT_FILE.search(rest[0]) else ""
+    return words[0] if _SCRIPT_FILE.search(words[0]) else ""
+
+
+def result_line(output: str, *, failed: bool) -> str:
+    """Return what a run came to, in one line taken from its output."""
+    # What matters stands at the end; a bound keeps hostile output cheap.
+    tail = output[-12_000:]
+    for pattern, read in _RESULTS:
+        matches = list(pattern.finditer(tail))
+        if matches:
+            return one_line(read(matches), 200)
+    lines = [line.strip() for line in tail.splitlines() if line.strip() and not _EXIT.match(line)]
+    code = _EXIT.match(output)
+    last = one_line(lines[-1], 160) if lines else ""
+    if code:
+        return f"exit code {code[1]}" + (f": {last}" if last else "")
+    return last or ("failed" if failed else "no output")
+
+
+def says_failed(line: str) -> bool:
+    """Return whether a result line reports failures, whatever the exit code of the pipeline was."""
+    if re.search(r"\b0 (?:failed|failures|errors)", line) and not re.search(
+        r"\b[1-9]\d* (?:failed|failures?|errors?)", line
+    ):
+        return False
+    return bool(_FAILED.search(line) or _ERRORS_LISTED.search(line))
+
+
+def _node_script(program: str, rest: Sequence[str]) -> str:
+    words = [word for word in rest if not word.startswith("-")]
+    # `--filter pkg`, `--prefix dir`, `-C dir`, `-w pkg`, `workspace pkg`: the value is no script.
+    for option, value in zip(rest, rest[1:], strict=False):
+        if (
+            option
+            in ("--filter", "-F", "--prefix", "-C", "--cwd", "-w", "--workspace", "workspace")
+            and value in words
+        ):
+            words.remove(value)
+    words = [word for word in words if word not in ("run", "run-script", "workspace", "exec")]
+    if not words:
+        return ""
+    if words[0] in ("t", "tst") and program == "npm":
+        return "npm test"
+    if words[0] in _NODE_BUILTINS:
+        return ""
+    inner = tool_of(Piece(words)) if words[0] in _TOOLS else ""
+    return inner or (f"{program} {words[0]}" if _SCRIPT.fullmatch(words[0]) else "")
+
+
+def _unwrapped(words: Sequence[str]) -> list[str]:
+    """Return the words without the programs that only start another one."""
+    rest = list(words)
+    for _ in range(4):
+        if not rest:
+            break
+        program = re.split(r"[\\/]", rest[0])[-1]
+        if program in _RUNNERS:
+            rest = _after_options(rest[1:])
+        elif program in _RUN_WITH and len(rest) > 2 and rest[1] in ("run", "exec", "x"):
+            rest = _after_options(rest[2:])
+        elif re.fullmatch(r"(?:python|py)[\d.]*", program) and "-m" in rest[:4]:
+            rest = rest[rest.index("-m") + 1 :]
+        elif program in ("docker", "docker-compose", "podman") and "exec" in rest[:4]:
+            rest = _after_options(rest[rest.index("exec") + 1 :])[1:]
+        else:
+            break
+    return rest
+
+
+def _after_options(words: Sequence[str]) -> list[str]:
+    index = 0
+    while index < len(words) and words[index].startswith("-"):
+        index += 1
+    return list(words[index:])

@@ -1,0 +1,223 @@
+"""Shell commands with how they ended, the last check, and the errors that still stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from keepthread.handoff.facts import calls, checks, shell
+from keepthread.handoff.facts.shell import Piece
+from keepthread.handoff.facts.text import source
+from keepthread.handoff.model import Check, Command, Outcome
+from keepthread.transcript.model import Call, Item, Message
+
+MOST = 60
+_LONGEST = 300
+_LOOKING = frozenset(
+    """ls cat grep rg find head tail echo pwd wc which tree file stat sed awk less more sort uniq cut diff du df ps env
+    printenv date whoami type test true false sleep cd pushd popd bat fd jq xxd tr basename dirname realpath readlink
+    get-content get-childitem select-string select-object where-object write-output write-host measure-object
+    foreach-object test-path get-location get-command out-string format-table gc gci dir""".split()
+)
+_GIT_LOOKING = frozenset(
+    (
+        "status",
+        "diff",
+        "log",
+        "show",
+        "branch",
+        "blame",
+        "ls-files",
+        "rev-parse",
+        "remote",
+        "reflog",
+        "config",
+        "fetch",
+        "grep",
+    )
+)
+_GROUPED = frozenset(
+    (
+        "git",
+        "npm",
+        "pnpm",
+        "yarn",
+        "bun",
+        "docker",
+        "gh",
+        "cargo",
+        "go",
+        "dotnet",
+        "kubectl",
+        "terraform",
+        "make",
+        "uv",
+        "poetry",
+        "pip",
+        "brew",
+        "apt",
+        "apt-get",
+        "flutter",
+        "mix",
+        "rails",
+        "az",
+        "aws",
+        "gcloud",
+    )
+)
+
+
+@dataclass(slots=True)
+class Run:
+    """One run of a shell command.
+
+    Attributes:
+        at: index of its item.
+        key: the form under which runs of the same command are counted.
+        tool: the check it runs, "" when it is none.
+    """
+
+    at: int
+    call: Call | None
+    command: str
+    key: str
+    outcome: Outcome
+    pieces: list[Piece] = field(default_factory=list)
+    tool: str = ""
+    result: str = ""
+    source: str = ""
+
+    @property
+    def looking(self) -> bool:
+        """Whether it only looked around."""
+        return all(looks(piece) for piece in self.pieces)
+
+
+def runs(items: Sequence[Item], finished: Iterable[str] = ()) -> list[Run]:
+    """Return every shell command of the items, in order. `finished`: ids of background work that has ended."""
+    ended = frozenset(finished)
+    found: list[Run] = []
+    for at, item in enumerate(items):
+        if isinstance(item, Call) and item.name in calls.SHELLS:
+            command = calls.command_of(item).strip()
+            if command:
+                found.append(_run(item, command, at, ended))
+        elif isinstance(item, Message) and item.via == "bash" and item.text.strip():
+            text = item.text.strip()
+            found.append(
+                Run(
+                    at,
+                    None,
+                    text,
+                    shell.comparable(text),
+                    "unknown",
+                    shell.pieces(text),
+                    source=source(item.place),
+                )
+            )
+    return found
+
+
+def ranked(every: Sequence[Run], total: int) -> list[Command]:
+    """Return the different commands, most useful first; `total` is the number of items they come from."""
+    groups: dict[str, list[Run]] = {}
+    for run in every:
+        groups.setdefault(run.key, []).append(run)
+    scored = sorted(groups.values(), key=lambda group: (-_use(group, total), -group[-1].at))
+    return [
+        {
+            "command": shell.shown(group[-1].command, _LONGEST),
+            "outcome": group[-1].outcome,
+            "count": len(group),
+        }
+        for group in scored[:MOST]
+    ]
+
+
+def last_check(every: Sequence[Run]) -> Check | None:
+    """Return the last test, build, lint or type-check run that came to an end."""
+    for run in reversed(every):
+        if run.tool and run.outcome in ("ok", "failed"):
+            return {
+                "command": shell.shown(run.command, _LONGEST),
+                "outcome": run.outcome,
+                "result": run.result,
+                "source": run.source,
+            }
+    return None
+
+
+def standing_checks(every: Sequence[Run]) -> list[Run]:
+    """Return the last run of each different check, latest first."""
+    latest: dict[str, Run] = {}
+    for run in every:
+        if run.tool and run.outcome in ("ok", "failed"):
+            latest[run.tool] = run
+    return sorted(latest.values(), key=lambda run: -run.at)
+
+
+def family(piece: Piece) -> str:
+    """Return what a simple command does in two or three words: program and sub-command, or program and file."""
+    words = piece.words
+    if not words:
+        return ""
+    arguments = [word for word in words[1:] if not word.startswith("-")]
+    if piece.program in _GROUPED:
+        depth = 2 if arguments[:1] in (["run"], ["exec"], ["compose"], ["pr"], ["issue"]) else 1
+        return " ".join([piece.program, *arguments[:depth]])
+    inline = next((word for word in words[1:3] if word in ("-c", "-e", "-")), "")
+    return f"{piece.program} {inline or next(iter(arguments), '')}".strip()
+
+
+def _run(call: Call, command: str, at: int, ended: frozenset[str]) -> Run:
+    outcome = calls.outcome(call)
+    if outcome == "running" and calls.background_id(call) in ended:
+        outcome = "ok"
+    pieces = shell.pieces(command, powershell=call.name == "PowerShell")
+    run = Run(at, call, command, shell.comparable(command), outcome, pieces)
+    run.tool = next((tool for piece in pieces if (tool := checks.tool_of(piece))), "")
+    if call.result is not None:
+        run.source = source(call.result.place)
+        if run.tool and outcome in ("ok", "failed"):
+            run.result = checks.result_line(call.result.text, failed=outcome == "failed")
+            # `pytest | tail` ends with tail's exit code.
+            if outcome == "ok" and checks.says_failed(run.result):
+                run.outcome = "failed"
+    return run
+
+
+def _use(group: Sequence[Run], total: int) -> float:
+    last = group[-1]
+    recency = (last.at + 1) / max(total, 1)
+    if last.looking:
+        kind = 0.0
+    elif last.tool or any(_acts(piece) for piece in last.pieces):
+        kind = 2.0
+    else:
+        kind = 1.0
+    standing = 0.5 if last.outcome in ("failed", "running") and not last.looking else 0.0
+    script = -0.8 if "\n" in last.command and not last.tool else 0.0
+    return kind + 1.5 * recency + 0.4 * min(len(group) - 1, 5) + standing + script
+
+
+def looks(piece: Piece) -> bool:
+    program = piece.program.lower()
+    if piece.writes or piece.appends:
+        return False
+    if program == "git":
+        name = next(
+            (word for word in piece.words[1:] if not word.startswith("-") and "/" not in word), ""
+        )
+        return name in _GIT_LOOKING
+    if program == "sed":
+        return not any(word.startswith("-i") for word in piece.words)
+    return program in _LOOKING
+
+
+def _acts(piece: Piece) -> bool:
+    return (
+        piece.program in _GROUPED
+        and not looks(piece)
+        or bool(re.match(r"\.?/?(?:scripts|bin|tools)/", piece.words[0] if piece.words else ""))
+    )

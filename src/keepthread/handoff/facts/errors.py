@@ -1,0 +1,182 @@
+"""Errors that still stand: after them neither the same command nor the same edit has succeeded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from keepthread.handoff.facts import calls, commands
+from keepthread.handoff.facts.commands import Run
+from keepthread.handoff.facts.paths import Paths
+from keepthread.handoff.facts.shell import shown
+from keepthread.handoff.facts.text import source
+from keepthread.handoff.model import StandingError
+from keepthread.transcript.model import Call, Item
+
+MOST = 12
+_LONGEST = 400
+_HARMLESS = re.compile(
+    r"has not been read yet|has been modified since|Sibling tool call errored|InputValidationError|No such tool available"
+    r"|Cancelled|was cancelled|String to replace not found|Found \d+ matches of the string|No changes to make"
+    r"|No task found|File does not exist|EISDIR|exceeds maximum allowed|The user doesn't want|Path does not exist"
+    r"|hook (?:error|returned)|blocked by|Request failed with status code|Unable to verify|user-rejected|Blocked:",
+    re.IGNORECASE,
+)
+_EMPTY_FAILURE = re.compile(r"\s*(?:Exit code \d+)?\s*")
+_TELLING = re.compile(
+    r"error|fail|exception|traceback|panic|fatal|denied|refused|not found|no such|cannot|can't|undefined|unexpected|expected|assert|missing|invalid|unresolved|ERR!|E\d{3,5}\b|TS\d{3,5}",
+    re.IGNORECASE,
+)
+_NOISE = re.compile(
+    r"^\s*(?:at .+:\d+|\^+|[-=_~*#.\s|]+|File \".*\", line \d+.*|npm (?:ERR!|error) A complete log.*)$"
+)
+_TAG = re.compile(r"</?(?:tool_use_error|error|stderr|stdout)>")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failed call: when, under which key a later success clears it, and what the document will say."""
+
+    at: int
+    error: StandingError
+
+
+def standing(items: Sequence[Item], every: Sequence[Run], paths: Paths) -> list[StandingError]:
+    """Return the errors nothing has cleared since, latest first."""
+    open_failures = _shell_failures(every)
+    open_failures += _tool_failures(items, paths)
+    latest = sorted(open_failures, key=lambda failure: -failure.at)
+    return [failure.error for failure in latest[:MOST]]
+
+
+def telling(text: str, limit: int = _LONGEST) -> str:
+    """Return the lines of an error output that tell most, in their order, within `limit` characters."""
+    text = _TAG.sub("", text).strip()
+    lines = [
+        line.strip()
+        for line in text[-16_000:].splitlines()
+        if line.strip() and not _NOISE.match(line)
+    ]
+    lines = list(dict.fromkeys(lines))
+    if len(" ".join(lines)) <= limit:
+        return "\n".join(lines)
+    picked = [index for index, line in enumerate(lines) if _TELLING.search(line)] or list(
+        range(len(lines))
+    )
+    # The first error is the cause, the last line the sum.
+    wanted = dict.fromkeys([*picked[:3], *picked[-2:], len(lines) - 1])
+    chosen: list[int] = []
+    room = limit
+    for index in wanted:
+        size = min(len(lines[index]), limit // 2) + 1
+        if size <= room:
+            chosen.append(index)
+            room -= size
+    return "\n".join(lines[index][: limit // 2] for index in sorted(chosen))
+
+
+def _shell_failures(every: Sequence[Run]) -> list[Failure]:
+    open_runs: dict[str, Run] = {}
+    for run in every:
+        if run.outcome == "ok":
+            for key in [key for key, failed in open_runs.items() if _clears(run, failed)]:
+                del open_runs[key]
+        elif run.outcome == "failed" and not _harmless_run(run):
+            open_runs.pop(run.key, None)
+            open_runs[run.key] = run
+    return [Failure(run.at, _run_error(run)) for run in open_runs.values()]
+
+
+def _run_error(run: Run) -> StandingError:
+    text = run.call.result.text if run.call and run.call.result else ""
+    return {
+        "what": shown(run.command, 200),
+        "error": telling(text) or run.result,
+        "source": run.source,
+    }
+
+
+def _clears(run: Run, failed: Run) -> bool:
+    """Return whether a success settles an earlier failure: same command, a wider run of the same check, a retry."""
+    if run.key == failed.key:
+        return True
+    if failed.tool:
+        return run.tool == failed.tool and _targets(run) <= _targets(failed)
+    tried = {
+        commands.family(piece)
+        for piece in failed.pieces
+        if piece.words and not commands.looks(piece)
+    }
+    return bool(tried) and tried <= {commands.family(piece) for piece in run.pieces}
+
+
+def _targets(run: Run) -> set[str]:
+    """Return what a check was narrowed to: its arguments without options."""
+    return {
+        word
+        for piece in run.pieces
+        if not commands.looks(piece)
+        for word in piece.words[1:]
+        if not word.startswith("-")
+    }
+
+
+def _harmless_run(run: Run) -> bool:
+    text = run.call.result.text if run.call and run.call.result else ""
+    if run.looking or _HARMLESS.search(text[:600]):
+        return True
+    return not run.tool and bool(_EMPTY_FAILURE.fullmatch(text[:200]))
+
+
+def _tool_failures(items: Sequence[Item], paths: Paths) -> list[Failure]:
+    open_failures: dict[str, Failure] = {}
+    for at, item in enumerate(items):
+        if (
+            not isinstance(item, Call)
+            or item.name in calls.SHELLS
+            or item.result is None
+            or item.result.rejected
+        ):
+            continue
+        key = _key(item, paths)
+        if not item.result.is_error:
+            open_failures.pop(key, None)
+        elif not _is_harmless_tool(item):
+            what = calls.named(item, 200)
+            error: StandingError = {
+                "what": what,
+                "error": telling(item.result.text),
+                "source": source(item.result.place),
+            }
+            open_failures.pop(key, None)
+            open_failures[key] = Failure(at, error)
+    return list(open_failures.values())
+
+
+def _key(call: Call, paths: Paths) -> str:
+    path = paths.show(calls.path_of(call), call.cwd)
+    if calls.is_edit(call):
+        return f"edit {path}"
+    return f"{call.name} {path or calls.argument_of(call)}"
+
+
+def _is_harmless_tool(call: Call) -> bool:
+    if call.result is None or call.name in calls.READERS or call.name in calls.SEARCHERS:
+        return True
+    text = call.result.text
+    if calls.is_edit(call) and "String to replace not found" in text:
+        # The edit was wanted; only a later success of the same file clears it.
+        return False
+    return bool(_HARMLESS.search(text[:600])) or not text.strip()
+
+
+def settled(checks: Sequence[Run]) -> Mapping[str, list[str]]:
+    """Return what works and what is broken, from the last run of each check: {"works": [...], "broken": [...]}."""
+    found: dict[str, list[str]] = {"works": [], "broken": []}
+    for run in checks[:8]:
+        words = (
+            f"{shown(run.command, 120)}: {run.result}" if run.result else shown(run.command, 120)
+        )
+        found["works" if run.outcome == "ok" else "broken"].append(words)
+    return found

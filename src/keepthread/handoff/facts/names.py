@@ -1,0 +1,248 @@
+"""Exact names found in text: which runs of characters are code names, paths, hashes, URLs, and which are plain words.
+
+Every text is first split into candidate tokens; each different token is judged once and remembered, because sessions
+repeat themselves.
+"""
+
+from __future__ import annotations
+
+import re
+
+Found = tuple[tuple[str, str], ...]
+
+_TOKEN = re.compile(r"[\w$@#~./\\:%+-]{3,}")
+_URL = re.compile(
+    r"\b(?:https?|wss?|ssh|git|postgres(?:ql)?|redis|mongodb|file)://[^\s\"'`<>\\|^{}，。）、]{3,300}"
+)
+_BACKTICKED = re.compile(r"`([^`\n]{2,160})`")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_HASH = re.compile(r"(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}")
+_VERSION = re.compile(r"v?\d{1,4}\.\d{1,4}(?:\.\d{1,5}){1,2}(?:[-+][\w.]{1,20})?|v\d{1,3}\.\d{1,4}")
+_ISSUE = re.compile(r"(?:[\w.-]{1,40}/[\w.-]{1,60})?#\d{1,7}|[A-Z][A-Z0-9]{1,9}-\d{1,6}")
+_FLAG = re.compile(r"--[a-z][\w-]{1,40}")
+_HOST_PORT = re.compile(r"(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|[a-z][\w-]*(?:\.[\w-]+)*):\d{2,5}")
+_LINE_SUFFIX = re.compile(r"(?::\d+(?:[:-]\d+)?|#L\d+(?:-L?\d+)?)$")
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
+_HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]{2}")
+_ERROR_CODE = re.compile(r"E[A-Z]{4,14}|[A-Z]{1,5}\d{3,5}")
+_KEBAB = re.compile(r"@?[a-z][a-z0-9]*(?:[-.:][a-z0-9]+)+")
+_EXTENSION = re.compile(r"\.([A-Za-z][A-Za-z0-9]{0,9})$")
+_PLAIN_SEGMENTS = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+)+")
+_NUMERIC_PATH = re.compile(r"[\d./:-]+")
+_IDEOGRAPHS = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]+")
+_EDGE = ".,:;!?-+%/\\~@#"
+
+FILE_EXTENSIONS = frozenset(
+    """py pyi pyx ipynb js jsx mjs cjs ts tsx mts cts vue svelte astro go rs rb php java kt kts scala groovy gradle swift
+    m mm c h cc cpp cxx hpp hh cs fs vb lua pl pm r jl dart ex exs erl hs ml clj cljs elm zig nim sol sh bash zsh fish
+    ps1 psm1 bat cmd sql graphql gql proto json jsonl json5 jsonc yaml yml toml ini cfg conf env lock xml html htm css
+    scss sass less md mdx rst txt adoc tex csv tsv log svg png jpg jpeg gif webp ico pdf tf tfvars hcl nix bzl cmake mk
+    dockerfile csproj sln props patch diff snap test spec pem key crt zip gz tar whl wasm map db sqlite omp plist""".split()
+)
+# Proper nouns and units that look like code names and are not.
+_NOT_NAMES = frozenset(
+    """GitHub GitLab JavaScript TypeScript OpenAI ChatGPT DevOps macOS iOS iPhone PyPI npmjs YouTube LinkedIn StackOverflow
+    VSCode WebSocket PostgreSQL MySQL MongoDB GraphQL NodeJS PowerShell WordPress README.md's utf-8 UTF-8 SHA-1 SHA-256
+    ISO-8601 AES-256 RSA-2048 COVID-19 HTTP-2 GPT-4 GPT-5 e.g i.e etc. vs. Node.js Next.js Vue.js React.js""".split()
+)
+_PLAIN_QUOTED = frozenset(
+    """the and for not you are all any was has true false null none undefined this that self void int str string number
+    bool boolean float list dict object array yes main master HEAD origin error value name type key data file path text
+    test tests src foo bar baz""".split()
+)
+
+
+def tokens(text: str) -> set[str]:
+    """Return the different runs of characters in the text that could be names."""
+    return set(_TOKEN.findall(text))
+
+
+def urls(text: str) -> list[str]:
+    """Return the URLs in the text, without the punctuation of the sentence around them."""
+    if "://" not in text:
+        return []
+    return [_trim_url(match) for match in _URL.findall(text)]
+
+
+def backticked(text: str) -> list[str]:
+    """Return what stands between single backticks."""
+    return _BACKTICKED.findall(text) if "`" in text else []
+
+
+class Judge:
+    """Says what a token is, and remembers it."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, bool], Found] = {}
+
+    def names(self, token: str, *, strong: bool) -> Found:
+        """Return (text, kind) of the names in one token.
+
+        `strong` says that the token stands where exact names stand (a tool's input, backticks): there hyphenated words
+        and short paths count too.
+        """
+        key = (token, strong)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = _names(token, strong)
+        return found
+
+    def quoted(self, text: str) -> Found:
+        """Return the names in what somebody set between backticks; a single plain word counts there."""
+        if " " not in text:
+            word = text.strip("()[]{}<>,;:.!?\"'*")
+            if _WORD.fullmatch(word) and 3 <= len(word) <= 60 and word.lower() not in _PLAIN_QUOTED:
+                return ((word, "name"),)
+        return tuple(
+            dict.fromkeys(pair for token in tokens(text) for pair in self.names(token, strong=True))
+        )
+
+
+def _trim_url(url: str) -> str:
+    url = url.rstrip(".,;:!?*_")
+    while url.endswith((")", "]")) and url.count("(") + url.count("[") < url.count(")") + url.count(
+        "]"
+    ):
+        url = url[:-1].rstrip(".,;:!?*_")
+    return url
+
+
+def _names(token: str, strong: bool) -> Found:
+    if token.isalpha() and (token.islower() or token[1:].islower()):
+        return ()
+    if not token.isascii():
+        return _foreign(token, strong)
+    if token.startswith("--"):
+        flag = _FLAG.match(token)
+        return ((flag[0], "flag"),) if flag else ()
+    if "://" in token or token.startswith("//"):
+        return ()
+    bare = token.rstrip(".,:;!?-+%/\\~@#$")
+    bare = bare.lstrip(",:;!?%+-") if not bare.startswith("#") else bare
+    if len(bare) < 3 or len(bare) > 240 or bare in _NOT_NAMES:
+        return ()
+    fixed = _fixed_form(bare)
+    if fixed:
+        return ((bare, fixed),)
+    return _written_form(bare, strong)
+
+
+def _foreign(token: str, strong: bool) -> Found:
+    """Judge a token with letters beyond ASCII: a path may hold them, a name glued to ideographs is cut out."""
+    bare = token.strip(_EDGE)
+    if ("/" in bare or "\\" in bare) and _has_file_extension(bare):
+        return ((_LINE_SUFFIX.sub("", bare), "path"),)
+    if _IDEOGRAPHS.search(bare):
+        parts = _IDEOGRAPHS.split(token)
+        return tuple(pair for part in parts if len(part) > 2 for pair in _names(part, strong))
+    if "_" in bare and _WORD.fullmatch(bare):
+        return ((bare, "name"),)
+    return ((bare, "path"),) if _has_file_extension(bare) else ()
+
+
+def _fixed_form(bare: str) -> str:
+    """Return the kind of a token that its form alone gives away, or ""."""
+    if len(bare) == 36 and _UUID.fullmatch(bare):
+        return "uuid"
+    if _HASH.fullmatch(bare):
+        return "hash"
+    if _VERSION.fullmatch(bare) or _HOST_PORT.fullmatch(bare):
+        return "number"
+    return "issue" if _ISSUE.fullmatch(bare) else ""
+
+
+def _written_form(bare: str, strong: bool) -> Found:
+    if "/" in bare or "\\" in bare:
+        return _path(bare, strong)
+    bare = _LINE_SUFFIX.sub("", bare).lstrip("@#")
+    if "::" in bare:
+        return _qualified(bare, "::")
+    if "." in bare:
+        return _dotted(bare, strong)
+    if _WORD.fullmatch(bare):
+        return ((bare, "name"),) if _is_code_word(bare) else ()
+    if strong and _KEBAB.fullmatch(bare) and len(bare) > 4:
+        return ((bare, "name"),)
+    if ":" in bare or "-" in bare:
+        parts = re.split(r"[:\-+%~@#]+", bare)
+        return tuple(
+            (part, "name")
+            for part in parts
+            if len(part) > 3 and _WORD.fullmatch(part) and _is_code_word(part)
+        )
+    return ()
+
+
+def _path(bare: str, strong: bool) -> Found:
+    path = _LINE_SUFFIX.sub("", bare)
+    if path.startswith("@") and path.count("/") == 1:
+        return ((path, "name"),)
+    path = path.lstrip("@")
+    if path[:2] in ("a/", "b/") and path.count("/") > 1 and _has_file_extension(path):
+        path = path[2:]
+    if _NUMERIC_PATH.fullmatch(path) or "//" in path or len(path) < 4:
+        return ()
+    if (
+        "\\" in path
+        and "/" not in path
+        and not re.match(r"[A-Za-z]:\\", path)
+        and not _has_file_extension(path)
+    ):
+        return ()
+    if _has_file_extension(path) or (strong and not path.startswith("/")):
+        return ((path, "path"),)
+    # Without an extension "read/write" and "and/or" look like folders.
+    if path.count("/") >= 2 and (not _PLAIN_SEGMENTS.fullmatch(path) or path.count("/") > 2):
+        return ((path, "path"),)
+    return ()
+
+
+def _qualified(bare: str, mark: str) -> Found:
+    parts = [part for part in bare.split(mark) if part]
+    if len(parts) < 2 or not all(_WORD.fullmatch(part) for part in parts):
+        return tuple(
+            (part, "name") for part in parts if _WORD.fullmatch(part) and _is_code_word(part)
+        )
+    last = parts[-1]
+    whole = (bare.strip(":"), "name")
+    return (whole, (last, "name")) if _is_code_word(last) else (whole,)
+
+
+def _dotted(bare: str, strong: bool) -> Found:
+    if _has_file_extension(bare) and not bare.startswith("self."):
+        return ((bare, "path"),)
+    inner = bare.strip(".")
+    for owner in ("self.", "this.", "cls."):
+        inner = inner.removeprefix(owner)
+    parts = inner.split(".")
+    if not all(_WORD.fullmatch(part) for part in parts):
+        if strong and bare.startswith(".") and _WORD.fullmatch(bare[1:].replace("-", "_")):
+            return ((bare, "path"),)
+        return tuple(
+            (part, "name") for part in parts if _WORD.fullmatch(part) and _is_code_word(part)
+        )
+    own = tuple((part, "name") for part in parts if _is_code_word(part))
+    if len(parts) == 1:
+        return (
+            own
+            if not (strong and bare.startswith(".") and len(bare) > 4)
+            else ((bare, "path"), *own)
+        )
+    plain = all(part[:1].isupper() and part[1:].islower() for part in parts)
+    if len(parts) > 4 or len(inner) < 5 or plain:
+        return own
+    return ((inner, "name"), *own) if strong or own or inner.islower() else own
+
+
+def _is_code_word(word: str) -> bool:
+    """Return whether a single word can only be a code name: snake_case, camelCase, a constant, an error code."""
+    if word in _NOT_NAMES or len(word) < 3:
+        return False
+    if "_" in word.strip("_") or word.startswith("__"):
+        return not word.strip("_").replace("_", "").isdigit()
+    return bool(_HUMP.search(word)) or bool(_ERROR_CODE.fullmatch(word))
+
+
+def _has_file_extension(path: str) -> bool:
+    match = _EXTENSION.search(path)
+    return bool(match) and match[1].lower() in FILE_EXTENSIONS  # type: ignore[index]

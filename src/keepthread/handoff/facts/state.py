@@ -1,0 +1,168 @@
+"""Where the work stands: what is done, in flight, broken, and what comes next, as far as the transcript says it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from keepthread.handoff.facts import calls
+from keepthread.handoff.facts.text import as_dict, as_text, first_line, one_line, sentences, unique
+from keepthread.handoff.model import Check, Sourced, StandingError, Todo
+from keepthread.transcript.model import Call, Item, Message, Note
+
+_NEXT = re.compile(
+    r"^\W*(?:next\b|now,?\s|now\s+i|let\s+me|let[’']s|i[’']?ll\s|i\s+will\s|i\s+(?:still\s+)?need\s+to|i[’']?m\s+going\s+to|then\s+i|remaining\b|still\s+to\s+do|the\s+next\s+step|todo\b"
+    r"|als\s+nächstes|jetzt\b|nun\b|ich\s+werde|ensuite\b|maintenant\b|je\s+vais|prochaine|ahora\b|a\s+continuación|voy\s+a|siguiente|agora\b|vou\s|próxim|adesso\b|ora\s|prossim|vervolgens|nu\s|teraz\b|następn|"
+    r"теперь|далее|сейчас|следующ|тепер|далі|şimdi|sıradaki|接下来|接下來|下一步|现在|現在|次に|次は|それでは|다음|이제|الآن|अब)",
+    re.IGNORECASE,
+)
+_COMMIT = re.compile(r"^\[([^\]\s]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
+_PULL_REQUEST = re.compile(
+    r"https://[\w.-]+/[\w.-]+/[\w.-]+/(?:pull|merge_requests|pull-requests)/\d+"
+)
+_AWAY_END = re.compile(r"\s*\(disable recaps in /config\)\s*$")
+
+
+def completed(items: Sequence[Item], todos: Sequence[Todo]) -> list[str]:
+    """Return what was finished: todos ticked off, commits and pull requests made, latest first."""
+    done: list[str] = []
+    for item in reversed(items):
+        if isinstance(item, Call) and calls.succeeded(item) and item.name in calls.SHELLS:
+            done += _commits(item)
+        elif isinstance(item, Note) and item.kind == "pr":
+            done.append(
+                f"pull request #{item.data.get('number')} {as_text(item.data.get('url'))}".strip()
+            )
+    ticked = [todo["text"] for todo in reversed(todos) if todo["status"] == "completed"]
+    return unique([*done[:20], *ticked], 40)
+
+
+def _commits(call: Call) -> list[str]:
+    result = call.result
+    if result is None:
+        return []
+    found = [
+        f"commit {sha} ({branch}): {one_line(subject, 200)}"
+        for branch, sha, subject in _COMMIT.findall(result.text[:20_000])
+    ]
+    operation = as_dict(result.data.get("gitOperation"))
+    commit = as_dict(operation.get("commit"))
+    sha = as_text(commit.get("sha"))
+    if sha and not any(sha[:7] in line for line in found):
+        found.append(f"commit {sha}")
+    push = as_dict(operation.get("push"))
+    if as_text(push.get("branch")):
+        found.append(f"pushed {as_text(push.get('branch'))}")
+    request = as_dict(operation.get("pr"))
+    url = as_text(request.get("url"))
+    if not url and "gh pr create" in calls.command_of(call):
+        match = _PULL_REQUEST.search(result.text[:20_000])
+        url = match[0] if match else ""
+    if url:
+        found.append(f"pull request {url}")
+    return found[::-1]
+
+
+def in_flight(items: Sequence[Item]) -> str:
+    """Return what the agent was at: the end of its last words, and the call that was not answered yet."""
+    parts: list[str] = []
+    last = next((item for item in reversed(items) if isinstance(item, Call)), None)
+    for item in reversed(items):
+        if isinstance(item, Message) and item.via == "reply" and item.text.strip():
+            parts.append(_gist(item.text))
+            break
+    if last is not None and last.result is None:
+        parts.append(f"Under way: {calls.named(last, 200)}")
+    return " ".join(part for part in parts if part)
+
+
+def _gist(text: str) -> str:
+    """Return the first and the last sentence of a message, on one line."""
+    lines = [
+        line.strip()
+        for line in text.strip().splitlines()
+        if line.strip() and not line.startswith(("```", "|", "---"))
+    ]
+    if not lines:
+        return ""
+    flat = one_line(" ".join(lines), 4_000)
+    if len(flat) <= 400:
+        return flat
+    ending = sentences(lines[-1]) or [lines[-1]]
+    return f"{one_line((sentences(lines[0]) or lines)[0], 240)} … {one_line(ending[-1], 240)}"
+
+
+def next_steps(
+    items: Sequence[Item],
+    todos: Sequence[Todo],
+    ask: Sourced | None,
+    errors: Sequence[StandingError],
+    check: Check | None,
+) -> list[str]:
+    """Return the next steps, the most concrete first."""
+    steps = [todo["text"] for todo in todos if todo["status"] == "in_progress"]
+    steps += _announced(items)
+    steps += [todo["text"] for todo in todos if todo["status"] == "pending"][:10]
+    away = next(
+        (
+            item
+            for item in reversed(items)
+            if isinstance(item, Note) and item.kind == "away_summary"
+        ),
+        None,
+    )
+    if away is not None:
+        steps.append(one_line(_AWAY_END.sub("", as_text(away.data.get("text"))), 400))
+    if check is not None and check["outcome"] == "failed":
+        steps.append(f"mend what `{one_line(check['command'], 120)}` reported: {check['result']}")
+    elif errors:
+        steps.append(
+            f"mend: {one_line(errors[0]['what'], 120)}: {one_line(first_line(errors[0]['error']), 160)}"
+        )
+    if not steps and ask is not None:
+        steps.append(one_line(ask["text"], 400))
+    return unique(steps, 12)
+
+
+def _announced(items: Sequence[Item]) -> list[str]:
+    """Return what the agent said it would do next, in its last message."""
+    for item in reversed(items):
+        if isinstance(item, Message) and item.via == "reply":
+            found = [
+                one_line(sentence, 300)
+                for line in item.text.strip().splitlines()[-12:]
+                for sentence in sentences(line.strip().lstrip("-*# "))
+                if _NEXT.match(sentence) and len(sentence) > 12
+            ]
+            return [sentence.rstrip(":") for sentence in found[-2:]]
+        if isinstance(item, Message) and item.typed:
+            break
+    return []
+
+
+def resume_prompt(
+    task: str,
+    ask: Sourced | None,
+    state: str,
+    steps: Sequence[str],
+    changed: Sequence[str],
+    check: Check | None,
+) -> str:
+    """Return one paragraph that lets the work go on."""
+    parts: list[str] = []
+    if ask is not None:
+        parts.append(f"The user's last ask: “{one_line(ask['text'], 500)}”.")
+    if task and (ask is None or one_line(task, 100) != one_line(ask["text"], 100)):
+        parts.append(f"It belongs to: “{one_line(task, 300)}”.")
+    if state:
+        parts.append(f"Last said: {one_line(state, 400)}")
+    if changed:
+        more = f" and {len(changed) - 6} more" if len(changed) > 6 else ""
+        parts.append(f"Changed so far: {', '.join(changed[:6])}{more}.")
+    if check is not None:
+        parts.append(
+            f"Last check: `{one_line(check['command'], 120)}` {check['outcome']} ({check['result']})."
+        )
+    if steps:
+        parts.append(f"Next: {one_line(steps[0], 300)}")
+    return " ".join(parts)
