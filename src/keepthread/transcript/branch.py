@@ -81,7 +81,7 @@ def _is_talk(record: Record) -> bool:
         return True
     if record.kind != "user":
         return False
-    return not record.parts or any(
+    return any(
         not isinstance(part, Message) or part.via not in ("injected", "command")
         for part in record.parts
     )
@@ -90,8 +90,8 @@ def _is_talk(record: Record) -> bool:
 def _left_behind(group: list[Record], path: set[str]) -> list[Record]:
     if len(group) < 2:
         return []
-    leading = [record for record in group if record.uuid in path] or group[-1:]
-    return [record for record in group if record not in leading]
+    leading = {record.uuid for record in group} & path or {group[-1].uuid}
+    return [record for record in group if record.uuid not in leading]
 
 
 def _descendants(roots: set[str], parents: dict[str, str], path: set[str]) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from io import FileIO
 
 from keepthread.errors import KeepthreadError
 from keepthread.transcript.lines import chunks, line_at, open_regular, size_of
@@ -11,6 +11,7 @@ from keepthread.transcript.model import Message
 from keepthread.transcript.queue import queued
 from keepthread.transcript.record import Record
 from keepthread.transcript.slim import Slimmer
+from keepthread.transcript.wording import is_local_command
 
 _BLOCK = 4 << 20
 _MOST = 500
@@ -48,7 +49,7 @@ def earlier_prompts(path: str, before: int, *, limit: int = 64 << 20) -> list[Me
     return _typed(records)[-_MOST:]
 
 
-def _records(file: BinaryIO, stop: int, floor: int) -> list[Record]:
+def _records(file: FileIO, stop: int, floor: int) -> list[Record]:
     """Return the records of lines that may hold typed words, in file order."""
     slimmer = Slimmer()
     found: list[Record] = []
@@ -83,4 +84,9 @@ def _typed(records: list[Record]) -> list[Message]:
     for record in main:
         merger.add(record)
     items = in_order([*merger.items, *queued(main)])
-    return [item for item in items if isinstance(item, Message) and item.typed and item.text]
+    return [item for item in items if isinstance(item, Message) and _says_something(item)]
+
+
+def _says_something(message: Message) -> bool:
+    local = message.via == "command" and is_local_command(message.text)
+    return message.typed and bool(message.text) and not local

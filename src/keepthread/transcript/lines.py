@@ -9,21 +9,21 @@ import errno
 import os
 import re
 import stat
+from io import FileIO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import BinaryIO
 
 BLOCK = 1 << 20
 # What is kept of a single line; the rest of its middle is dropped, and the line then fails to parse.
 LONGEST = 8 << 20
 
 # The first characters of a run stay, so that an escape sequence the run begins in stays whole.
-_BASE64 = re.compile(rb"([A-Za-z0-9+/=]{16})[A-Za-z0-9+/=]{1008,}")
+_BASE64 = re.compile(rb"(?<![A-Za-z0-9+/=])([A-Za-z0-9+/=]{16})[A-Za-z0-9+/=]{1008,}")
 
 
-def open_regular(path: str) -> BinaryIO:
+def open_regular(path: str) -> FileIO:
     """Open a regular file for reading, unbuffered; never blocks on a pipe or a device.
 
     Raises:
@@ -43,13 +43,13 @@ def open_regular(path: str) -> BinaryIO:
         raise
 
 
-def size_of(file: BinaryIO) -> int:
+def size_of(file: FileIO) -> int:
     """Return the size of an open file in bytes."""
     return os.fstat(file.fileno()).st_size
 
 
 def chunks(
-    file: BinaryIO, end: int, floor: int = 0, block: int = BLOCK
+    file: FileIO, end: int, floor: int = 0, block: int = BLOCK
 ) -> Iterator[tuple[int, int, bytes]]:
     """Yield (offset, stop, data) of whole lines between `floor` and `end`, the last ones first.
 
@@ -79,7 +79,7 @@ def chunks(
         pieces = [data[:first]] if first else []
 
 
-def lines(file: BinaryIO, end: int, floor: int = 0) -> Iterator[tuple[int, int, bytes]]:
+def lines(file: FileIO, end: int, floor: int = 0) -> Iterator[tuple[int, int, bytes]]:
     r"""Yield (offset, stop, line) from the end backwards; `stop` is just past the line's \n, which is cut off."""
     for offset, stop, data in chunks(file, end, floor):
         parts = data.split(b"\n")
@@ -103,7 +103,7 @@ def line_at(data: bytes, index: int) -> tuple[int, int]:
     return data.rfind(b"\n", 0, index) + 1, len(data) if end < 0 else end
 
 
-def _starts_line(file: BinaryIO, offset: int) -> bool:
+def _starts_line(file: FileIO, offset: int) -> bool:
     if offset == 0:
         return True
     file.seek(offset - 1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from keepthread.transcript.model import Call, Item, Message, Note, Place
+from keepthread.transcript.model import Call, Item, Message, Note, Place, Result
 from keepthread.transcript.record import Answer, Record
-from keepthread.transcript.tools import decisions_in_text
+from keepthread.transcript.tools import decisions, decisions_in_text
 
 
 def without_copies(records: Iterable[Record]) -> list[Record]:
@@ -24,6 +24,10 @@ def without_copies(records: Iterable[Record]) -> list[Record]:
             parts = [_moved(part, place) for part in record.parts]
             found[index] = replace(record, offset=place.offset, parts=parts)
     return found
+
+
+# A message has few blocks of text; more than this many are no copies of one another.
+_COPIES = 50
 
 
 class Merger:
@@ -62,22 +66,27 @@ class Merger:
         call = self._calls.get(answer.id)
         name = call.name if call else ""
         # An MCP server chooses its own error text: without the host's mark it speaks for nobody.
-        if answer.doubtful and name.startswith("mcp__"):
+        if answer.doubtful and (not name or name.startswith("mcp__")):
             answer.result.rejected = False
             answer.refusal = None
         if call:
             call.result = answer.result
         if answer.refusal:
             self._message(answer.refusal)
-        if name == "AskUserQuestion" and not answer.result.data.get("answers"):
-            for text in decisions_in_text(answer.result.text):
-                place, time = answer.result.place, answer.result.timestamp
-                self._message(Message("user", "answer", text, place, time))
+        if name in ("AskUserQuestion", ""):
+            self._decisions(answer.result, asked=bool(name))
+
+    def _decisions(self, result: Result, *, asked: bool) -> None:
+        texts = decisions(result.data)
+        if asked and not texts:
+            texts = decisions_in_text(result.text)
+        for text in texts:
+            self._message(Message("user", "answer", text, result.place, result.timestamp))
 
     def _reply(self, reply: Message, message_id: str) -> None:
         """Add a reply, unless it is a copy, shorter or longer, of one that the same message said already."""
         known = self._replies.setdefault(message_id, [])
-        for index in known:
+        for index in known[-_COPIES:]:
             said = self.items[index]
             if isinstance(said, Message) and said.text.startswith(reply.text):
                 return
@@ -90,7 +99,7 @@ class Merger:
     def _message(self, message: Message) -> None:
         """Add a message, unless a resumed session wrote it again: same words at the same millisecond."""
         key = (message.timestamp, f"{message.via} {message.text}")
-        if message.timestamp and key in self._said:
+        if message.timestamp and message.text and key in self._said:
             return
         self._said.add(key)
         self.items.append(message)

@@ -8,7 +8,7 @@ from typing import Any
 from keepthread.transcript.model import Message, Note
 from keepthread.transcript.record import Record, blocks, mapping, string
 from keepthread.transcript.text import carried, clean
-from keepthread.transcript.tokens import estimate
+from keepthread.transcript.tokens import estimate, weigh
 
 _WORDS = 2_000
 _CREATED = re.compile(r'"((?:[^"\\]|\\.)+)":\{"backupFileName":null')
@@ -56,12 +56,12 @@ def created_files(line: bytes) -> dict[str, bool]:
 def file_history(records: list[Record]) -> Note | None:
     """Return the files of all snapshots as one note, at the last one's place."""
     snapshots = [record for record in records if "history" in record.extra]
-    if not snapshots:
-        return None
     files: dict[str, bool] = {}
     for record in snapshots:
         for path, existed in record.extra["history"].items():
             files[path] = files.get(path, True) and existed
+    if not files:
+        return None
     last = snapshots[-1]
     return Note("file_history", {"files": files}, last.place, last.timestamp)
 
@@ -138,7 +138,7 @@ def _named(kind: str, field: str) -> Any:
 
 
 def _mention(given: dict[str, Any], record: Record) -> None:
-    record.size += estimate(str(given.get("content")))
+    record.size += weigh(given.get("content"))
     _named("mentioned_file", "filename")(given, record)
 
 

@@ -19,8 +19,9 @@ _START = re.compile(
     r'|summary|attachment|userType|cwd)":'
 )
 _BLANKS = re.compile("[ \t\r\n\x00\ufeff]*")
-# Enough for any real line; bounds the work on a hostile one.
+# Enough for any real line; on a hostile one the work is bounded, in attempts and in characters.
 _ATTEMPTS = 100
+_WORK = 32 << 20
 
 
 def parse(line: bytes) -> tuple[list[tuple[int, dict[str, Any]]], int]:
@@ -29,7 +30,7 @@ def parse(line: bytes) -> tuple[list[tuple[int, dict[str, Any]]], int]:
     found: list[tuple[int, dict[str, Any]]] = []
     skipped = 0
     index = _past_blanks(text, 0)
-    attempts = _ATTEMPTS
+    attempts = min(_ATTEMPTS, 3 + _WORK // (len(text) + 1))
     while index < len(text):
         value, end = _value(text, index)
         if end < 0:

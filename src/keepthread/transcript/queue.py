@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from keepthread.transcript.model import Message
@@ -41,26 +40,17 @@ def _index(waiting: list[tuple[str, Record]], text: str) -> int:
 
 
 def _without_record(sent: list[tuple[str, Record]], records: Sequence[Record]) -> list[Message]:
-    words = [
-        (part.place.offset, _key(part.text))
-        for record in records
-        for part in record.parts
-        if isinstance(part, Message) and part.via in _SENT
-    ]
-    taken: Counter[tuple[int, str]] = Counter()
+    recorded: dict[str, list[int]] = {}
+    for record in records:
+        for part in record.parts:
+            if isinstance(part, Message) and part.via in _SENT:
+                recorded.setdefault(_key(part.text), []).append(part.place.offset)
     found = []
     for text, record in sent:
-        key = _key(text)
-        match = next(
-            (
-                word
-                for word in words
-                if word[1] == key and word[0] > record.offset and not taken[word]
-            ),
-            None,
-        )
-        if match:
-            taken[match] += 1
+        later = recorded.get(_key(text), [])
+        match = next((offset for offset in later if offset > record.offset), None)
+        if match is not None:
+            later.remove(match)
         elif _is_prompt(text):
             place = record.place
             found.append(Message("user", "queued", text.strip(), place, record.timestamp))

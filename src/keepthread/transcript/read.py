@@ -6,25 +6,23 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from io import FileIO
 
 from keepthread.errors import KeepthreadError
 from keepthread.transcript import branch, notes, tokens
 from keepthread.transcript.boundaries import MARK, count_boundaries, count_in
+from keepthread.transcript.kept import kept_before
 from keepthread.transcript.lines import lines, open_regular, size_of
 from keepthread.transcript.merge import Merger, in_order, without_copies
 from keepthread.transcript.model import Boundary, Item, Message, Note, Transcript
 from keepthread.transcript.queue import queued
-from keepthread.transcript.record import Record, mapping, string
+from keepthread.transcript.record import Record, string
 from keepthread.transcript.slim import Slimmer
 
 __all__ = ["count_boundaries", "read_transcript"]
 
-# The host keeps a short tail verbatim; what lies further back than this is not it.
-_KEPT = 4 << 20
 _HEAD = 64 * 1024
 _TIMESTAMP = re.compile(rb'"timestamp":"(\d{4}-\d\d-\d\dT[^"\\]{5,30})"')
-_UUID = re.compile(rb'"uuid":"([^"\\]{1,100})"')
 _SESSION = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TALK = frozenset(("prompt", "queued", "rejection", "approval", "answer", "plan", "reply"))
 
@@ -63,10 +61,10 @@ def read_transcript(path: str, *, end: int | None = None, limit: int = 64 << 20)
         ) from error
 
 
-def _read(file: BinaryIO, path: str, stop: int, limit: int) -> Transcript:
+def _read(file: FileIO, path: str, stop: int, limit: int) -> Transcript:
     floor = max(0, stop - limit)
     scan = _scan(file, stop, floor)
-    kept = _kept(file, scan, floor) if scan.boundary else []
+    kept = kept_before(file, scan.boundary, scan.records, floor) if scan.boundary else []
     transcript = Transcript(path, stop, scan.start, skipped=scan.skipped, truncated=scan.truncated)
     if scan.boundary:
         transcript.boundaries = 1 + count_in(file, floor, scan.boundary.offset)
@@ -75,61 +73,29 @@ def _read(file: BinaryIO, path: str, stop: int, limit: int) -> Transcript:
     return transcript
 
 
-def _scan(file: BinaryIO, stop: int, floor: int) -> _Scan:
+def _scan(file: FileIO, stop: int, floor: int) -> _Scan:
     slimmer, scan = Slimmer(), _Scan(start=stop)
     for offset, end, line in lines(file, stop, floor):
         records = slimmer.records(line, offset, end)
-        if MARK in line:
-            after = _after_boundary(records)
-            if after is not None:
-                scan.boundary = records[after - 1]
-                scan.start = scan.boundary.offset
-                scan.records += reversed(records[after - 1 :])
-                break
+        index = _last_boundary(records) if MARK in line else None
+        scan.records += reversed(records[index:])
         scan.start = offset
-        scan.records += reversed(records)
+        if index is not None:
+            scan.boundary = records[index]
+            scan.start = scan.boundary.offset
+            break
     scan.records.reverse()
     scan.skipped = slimmer.skipped
     scan.truncated = scan.boundary is None and floor > 0
     return scan
 
 
-def _after_boundary(records: list[Record]) -> int | None:
-    """Return where the live part begins on a line that holds a boundary, None when it holds none."""
+def _last_boundary(records: list[Record]) -> int | None:
+    """Return which record of a line is a boundary of the main chain, the last one if several are."""
     for index in range(len(records) - 1, -1, -1):
-        if "compaction" in records[index].extra and not records[index].side:
-            return index + 1
+        if "compaction" in records[index].extra:
+            return index
     return None
-
-
-def _kept(file: BinaryIO, scan: _Scan, floor: int) -> list[Record]:
-    """Return the records before the boundary that the host kept verbatim, in file order."""
-    assert scan.boundary is not None  # noqa: S101 - the caller has looked
-    details = scan.boundary.extra["compaction"]
-    wanted = _kept_uuids(details) - {record.uuid for record in scan.records}
-    segment = mapping(details.get("preservedSegment")) if not wanted else {}
-    head, tail = string(segment.get("headUuid")), string(segment.get("tailUuid"))
-    if not wanted and not (head and tail):
-        return []
-    slimmer, found, inside = Slimmer(), [], False
-    for offset, end, line in lines(
-        file, scan.boundary.offset, max(floor, scan.boundary.offset - _KEPT)
-    ):
-        uuids = {uuid.decode("utf-8", "replace") for uuid in _UUID.findall(line)}
-        inside = inside or tail in uuids
-        if inside or uuids & wanted:
-            records = slimmer.records(line, offset, end)
-            found += [r for r in reversed(records) if inside or r.uuid in wanted]
-            wanted -= uuids
-        if head in uuids if segment else not wanted:
-            break
-    return [record for record in reversed(found) if not record.side]
-
-
-def _kept_uuids(details: dict[str, Any]) -> set[str]:
-    preserved = mapping(details.get("preservedMessages"))
-    given = preserved.get("allUuids") or preserved.get("uuids")
-    return {uuid for uuid in given if isinstance(uuid, str)} if isinstance(given, list) else set()
 
 
 def _fill(transcript: Transcript, scan: _Scan, kept: list[Record]) -> None:
@@ -144,7 +110,7 @@ def _fill(transcript: Transcript, scan: _Scan, kept: list[Record]) -> None:
     transcript.items = in_order(merger.items)
     transcript.kept = [item for item in transcript.items if item.place.offset < scan.start]
     transcript.abandoned = _abandoned(dead, transcript.items)
-    transcript.tokens = tokens.count([*kept, *live])
+    transcript.tokens = tokens.count(live, kept)
     _position(transcript, live)
     if scan.boundary:
         transcript.boundary = _boundary(scan.boundary, transcript.items)
@@ -211,7 +177,7 @@ def _surroundings(transcript: Transcript, live: list[Record]) -> None:
         transcript.session_id = name
 
 
-def _first_timestamp(file: BinaryIO, stop: int) -> str:
+def _first_timestamp(file: FileIO, stop: int) -> str:
     file.seek(0)
     found = _TIMESTAMP.search(file.read(min(_HEAD, stop)))
     return found.group(1).decode("ascii", "replace") if found else ""

@@ -61,7 +61,6 @@ class Slimmer:
         if not line.startswith(_SNAPSHOT) or _GLUED in line or line.count(b'{"type":') > 1:
             return None
         if not self._snapshot_seen:
-            self._snapshot_seen = True
             return None
         record = Record(offset, end, "file-history-snapshot")
         record.extra["history"] = notes.created_files(line)
@@ -72,6 +71,7 @@ class Slimmer:
         if record.side:
             return record
         kind = raw.get("type")
+        self._snapshot_seen |= kind == "file-history-snapshot"
         if kind == "user":
             speech.user(raw, record, self._budget)
         elif kind == "assistant":
@@ -119,7 +119,10 @@ def _host_record(kind: Any, raw: dict[str, Any], record: Record) -> None:
 
 
 def _identifier(value: Any) -> str:
-    return clean(value[:_IDENTIFIER]) if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    plain = len(value) <= _IDENTIFIER and value.isascii() and value.isprintable()
+    return value if plain else clean(value[:_IDENTIFIER])
 
 
 def _stub(line: bytes, offset: int, end: int) -> Record | None:

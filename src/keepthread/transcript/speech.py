@@ -10,7 +10,7 @@ from keepthread.transcript.model import Message, Speaker, Via
 from keepthread.transcript.record import Answer, Budget, Record, blocks, mapping, string
 from keepthread.transcript.text import IMAGE, carried
 from keepthread.transcript.tokens import IMAGE as IMAGE_TOKENS
-from keepthread.transcript.tokens import estimate, reported
+from keepthread.transcript.tokens import estimate, reported, weigh
 from keepthread.transcript.wording import wording
 
 SYNTHETIC = "<synthetic>"
@@ -25,7 +25,7 @@ def user(raw: dict[str, Any], record: Record, budget: Budget) -> None:
     results = [block for block in content if block.get("type") == "tool_result"]
     if results:
         for block in results:
-            _result(tools.answer(block, raw, record, budget), record)
+            record.parts.append(tools.answer(block, raw, record, budget))
         _beside(content, record)
     else:
         _words(content, _mark(raw), record)
@@ -47,10 +47,11 @@ def assistant(raw: dict[str, Any], record: Record, budget: Budget) -> None:
         kind = block.get("type")
         if kind == "text" and string(block.get("text")).strip():
             _say(record, "reply", block["text"], budget.bound)
+            record.size += estimate(block["text"])
             budget.spend(min(len(block["text"]), 2 * budget.bound))
         elif kind == "tool_use":
             record.parts.append(tools.call(block, record, budget))
-            record.size += estimate(str(block.get("input")))
+            record.size += weigh(block.get("input"))
 
 
 def queued_command(given: dict[str, Any], record: Record) -> None:
@@ -126,12 +127,6 @@ def _beside(content: list[dict[str, Any]], record: Record) -> None:
         if text:
             record.size += estimate(text)
             _say(record, beside if via == "prompt" else via, text, _bound(via))
-
-
-def _result(answer: Answer, record: Record) -> None:
-    record.parts.append(answer)
-    for decision in tools.decisions(answer.result.data):
-        _say(record, "answer", decision, 32 * 1024)
 
 
 def _synthetic(content: list[dict[str, Any]], record: Record) -> None:

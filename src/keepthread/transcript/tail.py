@@ -6,6 +6,8 @@ that cannot be read says nothing.
 
 from __future__ import annotations
 
+from io import FileIO
+
 from keepthread.transcript.lines import lines, open_regular, size_of
 from keepthread.transcript.parse import parse
 from keepthread.transcript.wording import (
@@ -13,6 +15,7 @@ from keepthread.transcript.wording import (
     REFUSALS,
     is_local_command,
     is_notice,
+    names_denials,
     refusal_words,
     wording,
 )
@@ -20,11 +23,17 @@ from keepthread.transcript.wording import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, BinaryIO
+    from typing import Any
 
 _ASK = 600
 _EDITORS = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))
-_WORTH = (b'"user"', b'"assistant"', b'"queued_command"', b'"enqueue"', b'"compact_boundary"')
+_WORTH = (
+    b'"user"',
+    b'"assistant"',
+    b'"queued_command"',
+    b'"queue-operation"',
+    b'"compact_boundary"',
+)
 
 
 def since(path: str, offset: int, *, limit: int = 2 << 20) -> dict[str, Any]:
@@ -90,7 +99,7 @@ def belongs(path: str, session_id: str, *, limit: int = 1 << 20) -> bool:
 
 
 def _records(
-    file: BinaryIO, stop: int, floor: int, worth: tuple[bytes, ...]
+    file: FileIO, stop: int, floor: int, worth: tuple[bytes, ...]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (offset of its line, record), last first, of the lines that hold one of the byte strings."""
     for offset, _, line in lines(file, stop, floor):
@@ -105,6 +114,7 @@ class _Since:
     def __init__(self) -> None:
         self.asks: list[str] = []
         self.edits: list[str] = []
+        self.taken_back: list[str] = []
         self.boundaries = 0
         self.talk = 0
 
@@ -119,8 +129,8 @@ class _Since:
             self._assistant(raw)
         elif kind == "attachment":
             self._attachment(raw.get("attachment"))
-        elif kind == "queue-operation" and raw.get("operation") == "enqueue":
-            self._queued(_texts(raw.get("content")))
+        elif kind == "queue-operation":
+            self._queued(raw.get("operation"), _texts(raw.get("content")))
         elif kind == "system" and raw.get("subtype") == "compact_boundary":
             self.boundaries += 1
 
@@ -143,7 +153,10 @@ class _Since:
 
     def _result(self, block: dict[str, Any], raw: dict[str, Any]) -> None:
         text = "\n".join(_texts(block.get("content")))
-        if block.get("is_error") is True and text.startswith(REFUSALS):
+        denial = raw.get("toolDenialKind")
+        unmarked = denial is None and not names_denials(str(raw.get("version", "")))
+        told = denial == "user-rejected" or unmarked
+        if told and block.get("is_error") is True and text.startswith(REFUSALS):
             self._ask(refusal_words(text))
         detail = raw.get("toolUseResult")
         answers = detail.get("answers") if isinstance(detail, dict) else None
@@ -170,9 +183,12 @@ class _Since:
             for text in reversed(_texts(given.get("prompt"))):
                 self._say(*wording(text), talk=True)
 
-    def _queued(self, texts: list[str]) -> None:
-        for text in texts:
-            if not is_notice(text) and not is_local_command(text):
+    def _queued(self, operation: Any, texts: list[str]) -> None:
+        if operation == "popAll":
+            self.taken_back += texts
+        for text in texts if operation == "enqueue" else ():
+            sent = not any(text in others for others in self.taken_back)
+            if sent and not is_notice(text) and not is_local_command(text):
                 self._ask(text)
 
     def _say(self, via: str, words: str, *, talk: bool) -> None:

@@ -19,6 +19,7 @@ _ANSI = re.compile(
 )
 _RUN = 1024
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{1024,}={0,2}")
+_BLOCKS = 20
 _OPEN = "<system-reminder>"
 _CLOSE = "</system-reminder>"
 
@@ -66,7 +67,7 @@ def without_reminders(text: str) -> str:
 
     A tag in the middle is what a file or a page says, and stays.
     """
-    while True:
+    for _ in range(_BLOCKS):
         bare = text.strip()
         if bare.endswith(_CLOSE):
             start = bare.rfind(_OPEN)
@@ -78,4 +79,5 @@ def without_reminders(text: str) -> str:
             if end >= 0:
                 text = bare[end + len(_CLOSE) :].lstrip()
                 continue
-        return text
+        break
+    return text

@@ -9,6 +9,7 @@ from keepthread.transcript.model import Tokens
 from keepthread.transcript.record import Record
 
 IMAGE = 1_500
+_DEPTH = 20
 _COUNTED = (
     "input_tokens",
     "cache_creation_input_tokens",
@@ -23,6 +24,17 @@ def estimate(text: str) -> int:
     return size // (2 if text[:64].lstrip().startswith("{") else 4)
 
 
+def weigh(value: Any, depth: int = 0) -> int:
+    """Return about how many tokens a JSON value takes, counting its strings alone."""
+    if isinstance(value, str):
+        return estimate(value)
+    if depth > _DEPTH:
+        return 0
+    if isinstance(value, dict):
+        return sum(estimate(key) + weigh(item, depth + 1) for key, item in value.items())
+    return sum(weigh(item, depth + 1) for item in value) if isinstance(value, list) else 0
+
+
 def reported(usage: Any) -> int:
     """Return the tokens in context after an answer, from the `usage` of its message; 0 when there is none."""
     if not isinstance(usage, dict):
@@ -31,8 +43,11 @@ def reported(usage: Any) -> int:
     return sum(value for value in values if isinstance(value, int) and value > 0)
 
 
-def count(records: Sequence[Record]) -> Tokens:
+def count(records: Sequence[Record], kept: Sequence[Record] = ()) -> Tokens:
     """Return the size of the context that these records of the live branch make up.
+
+    `kept` are records before the boundary that are in context too; what the API reported with them
+    was the context of then.
 
     The last answer that carries usage counts once, with the largest figure of its lines: they are
     written while it is still being generated. Results of its own calls stand among its lines, but
@@ -40,7 +55,7 @@ def count(records: Sequence[Record]) -> Tokens:
     """
     anchor = next((record.message_id for record in reversed(records) if record.usage), None)
     if anchor is None:
-        return Tokens(0, sum(record.size for record in records))
+        return Tokens(0, sum(record.size for record in [*kept, *records]))
     indexes = [
         index
         for index, record in enumerate(records)

@@ -10,7 +10,7 @@ from keepthread.transcript.record import Answer, Budget, Record, blocks, mapping
 from keepthread.transcript.text import IMAGE, carried, clean, without_reminders
 from keepthread.transcript.tokens import IMAGE as IMAGE_TOKENS
 from keepthread.transcript.tokens import estimate
-from keepthread.transcript.wording import INTERRUPTED, REFUSALS, refusal_words
+from keepthread.transcript.wording import INTERRUPTED, REFUSALS, names_denials, refusal_words
 
 # File contents, outputs that `Result.text` holds already, and prompts that the call holds.
 _DROPPED = frozenset(
@@ -75,7 +75,7 @@ def answer(block: dict[str, Any], raw: dict[str, Any], record: Record, budget: B
         found.refusal = Message(
             "user", "rejection", refusal_words(text), record.place, record.timestamp, record.cwd
         )
-        found.doubtful = denial is None and _names_denials(record.version)
+        found.doubtful = denial is None and names_denials(record.version)
     return found
 
 
@@ -166,11 +166,3 @@ def _is_rejected(text: str, *, is_error: bool, detail: Any, denial: Any) -> bool
     if denial is not None:
         return bool(denial == "user-rejected")
     return is_error and (bool(detail == "User rejected tool use") or text.startswith(REFUSALS))
-
-
-def _names_denials(version: str) -> bool:
-    """Return whether this version of the host marks rejections in a field of their own (2.1.205 on)."""
-    try:
-        return tuple(map(int, version.split(".")[:3])) >= (2, 1, 205)
-    except ValueError:
-        return False

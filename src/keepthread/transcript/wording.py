@@ -28,6 +28,7 @@ REFUSALS = (
 _WORDS = "the user said:\n"
 _MACHINE_WORDS = "The user wants to clarify these questions."
 _NOTE = "\n\nNote: The user's next message may contain a correction"
+_TAGS = 20
 _IDE = re.compile(r"\s*<(ide_[a-z_]+)>.*?</\1>\s*", re.DOTALL)
 _INJECTED = (
     "<local-command-",
@@ -88,6 +89,17 @@ def refusal_words(text: str) -> str:
     return words.partition(_NOTE)[0].strip()
 
 
+def names_denials(version: str) -> bool:
+    """Return whether this version of the host marks rejections in a field of their own (2.1.205 on).
+
+    Without that mark a text that reads like a rejection may be any tool's.
+    """
+    try:
+        return tuple(map(int, version.split(".")[:3])) >= (2, 1, 205)
+    except ValueError:
+        return False
+
+
 def is_local_command(text: str) -> bool:
     """Return whether a slash command is one that the host answers without the model."""
     name = text[1:].split(None, 1)[:1]
@@ -128,7 +140,7 @@ def _command(text: str) -> str:
 
 def _without_ide(text: str) -> str:
     """Return the text without the editor's context in front of it."""
-    while text.startswith("<ide_"):
+    for _ in range(_TAGS):
         found = _IDE.match(text)
         if not found:
             break
