@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
 # An answer is a few KiB; beyond these bounds only hostile or broken text is left.
 _TEXT = 1024 * 1024
-_WORK = 16 * 1024 * 1024
+# Half a second, in characters that the decoder's error counts lines in. Decoding one takes ten times as long,
+# and holding an object against a schema as long as this many.
+_WORK = 1_000_000_000
+_DECODE = 10
+_OBJECT = 250_000
 
 _THOUGHTS = re.compile(r"\s*<(think|thinking|analysis)>.*?</\1>", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -58,13 +62,13 @@ def objects(text: str) -> Iterator[dict[str, Any]]:
         try:
             value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
-            work += error.pos - at + 1
+            work += error.pos + _DECODE * (error.pos - at)
             end = at + 1
         except RecursionError:
             # Thousands of nested brackets are no document.
             return
         else:
-            work += end - at
+            work += _OBJECT + _DECODE * (end - at)
             yield value
         at = text.find("{", end)
 
