@@ -64,31 +64,9 @@ def _validator(name: str) -> Any:
 
 
 def _faults(document: object, name: str) -> list[str]:
-    # "integer" would accept a JSON true: Python's bool is an int, but jsonschema knows that already.
-    errors = sorted(_leaves(_validator(name).iter_errors(document)), key=_order)
+    errors = sorted(_validator(name).iter_errors(document), key=_order)
     messages = dict.fromkeys(message for error in errors for message in _messages(error))
     return list(messages)[:MAX_MESSAGES]
-
-
-def _leaves(errors: Iterable[ValidationError]) -> Iterable[ValidationError]:
-    """Yield the errors that say something: of an anyOf, those of the branch that came furthest."""
-    for error in errors:
-        if error.context:
-            yield from max(_branches(error).values(), key=_depth)
-        else:
-            yield error
-
-
-def _branches(error: ValidationError) -> dict[Any, list[ValidationError]]:
-    branches: dict[Any, list[ValidationError]] = {}
-    for child in error.context or []:
-        branches.setdefault(child.schema_path[0], []).append(child)
-    return branches
-
-
-def _depth(errors: list[ValidationError]) -> tuple[int, int]:
-    wrong_type = any(error.validator == "type" and not error.path for error in errors)
-    return (0 if wrong_type else 1, max(len(error.absolute_path) for error in errors))
 
 
 def _order(error: ValidationError) -> list[tuple[int, int, str]]:
@@ -108,7 +86,7 @@ def _messages(error: ValidationError) -> list[str]:
             if name not in present
         ]
     if error.validator == "additionalProperties":
-        return [f"{_join(path, name)}: is not a field of a handoff" for name in _unknown(error)]
+        return [f"{_join(path, name)}: is not a known field" for name in _unknown(error)]
     describe = _DESCRIPTIONS.get(str(error.validator), _other)
     return [f"{path or 'document'}: {describe(error)}"]
 
