@@ -1,1 +1,8 @@
 """Secrets out of text. Pure: no file, no environment but what is passed in."""
+
+from __future__ import annotations
+
+from keepthread.redact.environment import environment_secrets
+from keepthread.redact.scan import Finding, document, scan, text
+
+__all__ = ["Finding", "document", "environment_secrets", "scan", "text"]

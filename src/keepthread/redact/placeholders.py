@@ -1,0 +1,86 @@
+"""What stands where a secret would, and is none: examples, references to variables, words."""
+
+from __future__ import annotations
+
+import re
+
+MARK = "[REDACTED:"
+
+_REFERENCE = re.compile(
+    r"[$%<{@*&]"  # $NAME ${NAME} $(command) %NAME% <token> {{ name }} *** and YAML anchors
+    r"|\[REDACTED"
+    r"|(?:os\.(?:environ|getenv)|process\.env|import\.meta|ENV\[|env[.(\[]|getenv|secrets?[.:\[]|vault:|var\.|"
+    r"self\.|this\.|args\.|config[.\[]|settings\.|op://|arn:|file:|data:)"
+)
+_EXAMPLE = (
+    "example", "changeme", "change-me", "change_me", "placeholder", "your-", "your_", "yourtoken", "yourkey",
+    "yourpassword", "dummy", "xxx", "***", "...", "…", "${", "$(", "{{", "not-needed", "redacted", "<your",
+    "insert-", "replace-", "replace_", "os.environ", "process.env",
+)  # fmt: skip
+_WORDS = frozenset(
+    (
+        "true", "false", "none", "null", "nil", "undefined", "required", "optional", "enabled", "disabled",
+        "string", "integer", "boolean", "unknown", "password", "passwd", "passphrase", "pass", "secret",
+        "token", "apikey", "api_key", "api-key", "credentials", "bearer", "basic", "default", "anonymous",
+        "username", "missing", "invalid", "expired", "hidden", "masked", "str", "int", "bool", "any", "object",
+    )
+)  # fmt: skip
+_NUMBER = re.compile(r"[-+]?[\d.,_]+(?:[eE][-+]?\d+)?(?:[kKmMgG%]|ms|s)?")
+_WORDY = re.compile(r"[A-Za-z]+(?:[ _.:/-]+[A-Za-z]+)*[.!?:]?")
+_PATH = re.compile(
+    r"(?:~|\.{1,2})?/[\w.@+~-]+(?:/|$)|[A-Za-z]:\\|\\\\|[\w.-]+(?:/[\w.-]+)*\.\w{1,5}$"
+)
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s@]*$")
+_CALL = re.compile(r"[A-Za-z_$][\w.$:]*[(\[]|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+[);,]*$")
+
+
+def is_placeholder(value: str) -> bool:
+    """Return whether this is a reference, an example or a plain word, and no secret of its own."""
+    if _REFERENCE.match(value):
+        return True
+    lower = value.lower()
+    return lower in _WORDS or any(part in lower for part in _EXAMPLE)
+
+
+def is_example(token: str) -> bool:
+    """Return whether a text in a vendor's format is the vendor's example: EXAMPLE in it, or all of it crossed out."""
+    lower = token.lower()
+    return "example" in lower or len(set(lower[-20:]) - set("x*._-")) == 0
+
+
+def is_number(value: str) -> bool:
+    """Return whether this is a number, with separators, exponent or unit."""
+    return _NUMBER.fullmatch(value) is not None
+
+
+def is_path(value: str) -> bool:
+    """Return whether this is the path of a file."""
+    return _PATH.match(value) is not None
+
+
+def is_plain_url(value: str) -> bool:
+    """Return whether this is a URL without a user in it."""
+    return _URL.match(value) is not None
+
+
+def is_wordy(value: str) -> bool:
+    """Return whether this is made of words: an identifier, a phrase, a dotted name; no digit, no sign."""
+    return _WORDY.fullmatch(value) is not None
+
+
+def is_code(value: str) -> bool:
+    """Return whether this is a call, an index or an attribute."""
+    return _CALL.match(value) is not None
+
+
+def classes(value: str) -> int:
+    """Return how many of these occur: lower case, upper case, digits, others."""
+    kinds = {
+        "a" if c.islower() else "A" if c.isupper() else "0" if c.isdigit() else "-" for c in value
+    }
+    return len(kinds)
+
+
+def is_mixed(value: str) -> bool:
+    """Return whether letters and digits both occur, as they do in random text."""
+    return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)

@@ -1,0 +1,44 @@
+"""What a rule is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+Span = tuple[int, int]
+
+
+class Rule:
+    """One way a secret is told.
+
+    Attributes:
+        name: stands in the text instead of the secret.
+        keywords: lower case; without one of them in the lower-cased text the rule is not tried.
+        fixed: the format has one length, so a token that a terminal wrapped is known to be whole.
+    """
+
+    __slots__ = ("_accepts", "_compiled", "_pattern", "fixed", "keywords", "name")
+
+    def __init__(
+        self,
+        name: str,
+        keywords: str,
+        pattern: str,
+        accepts: Callable[[re.Match[str]], bool] | None = None,
+        *,
+        fixed: bool = False,
+    ) -> None:
+        self.name = name
+        self.keywords = tuple(keywords.split())
+        self.fixed = fixed
+        self._pattern = pattern
+        self._accepts = accepts
+        self._compiled: re.Pattern[str] | None = None
+
+    def spans(self, value: str, start: int, end: int) -> Iterator[Span]:
+        """Yield where secrets stand in `value[start:end]`: the pattern's last group that matched, or all of it."""
+        if self._compiled is None:  # compiled when first needed: most texts need none
+            self._compiled = re.compile(self._pattern)
+        for match in self._compiled.finditer(value, start, end):
+            if self._accepts is None or self._accepts(match):
+                yield match.span(match.lastindex or 0)

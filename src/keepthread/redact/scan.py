@@ -1,0 +1,168 @@
+"""Finds secrets in a text and puts marks in their place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from keepthread.redact import contextual, pem, vendors
+from keepthread.redact.placeholders import MARK, is_mixed
+from keepthread.redact.rules import Rule, Span
+
+WINDOW = 1024 * 1024  # characters
+OVERLAP = 8 * 1024
+_SHORTEST = 6  # characters: "://:x@" is the shortest text that holds a secret
+
+_MARKED = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}\]")
+_WRAPPED = re.compile(r"(?<=[A-Za-z0-9_=+/.-])\\?\r?\n[ \t]{0,8}(?=[A-Za-z0-9_=+/.-])")
+
+
+class Finding(NamedTuple):
+    """A secret: the rule that told it, and where it stands, `value[start:end]`."""
+
+    rule: str
+    start: int
+    end: int
+
+
+def text(value: str, secrets: Sequence[str] = ()) -> str:
+    """Return `value` with "[REDACTED:rule-name]" in place of every secret; doing it again changes nothing.
+
+    Args:
+        value: any text.
+        secrets: texts to be replaced wherever they occur, as of `environment_secrets`.
+    """
+    for rule, start, end in reversed(_findings(value, secrets)):
+        value = f"{value[:start]}{MARK}{rule}]{value[end:]}"
+    return value
+
+
+def scan(value: str) -> list[Finding]:
+    """Return the secrets in `value`, in order, without overlap."""
+    return _findings(value, ())
+
+
+def document(value: Any, secrets: Sequence[str] = ()) -> Any:
+    """Return a JSON value with the secrets taken out of every string, keys included; `value` itself stays."""
+    if isinstance(value, str):
+        return text(value, secrets)
+    if isinstance(value, dict):
+        return {
+            text(str(key), secrets): _member(str(key), item, secrets) for key, item in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [document(item, secrets) for item in value]
+    return value
+
+
+def _member(key: str, item: Any, secrets: Sequence[str]) -> Any:
+    if isinstance(item, str) and contextual.gives_away(key, item):
+        return f"{MARK}secret-value]"
+    return document(item, secrets)
+
+
+class _Found(NamedTuple):
+    start: int
+    end: int
+    rank: int  # of two rules that found the same text the one listed first gives its name
+    rule: str
+
+
+def _findings(value: str, secrets: Sequence[str]) -> list[Finding]:
+    if len(value) < _SHORTEST:
+        return []
+    lower = value.lower()
+    found = [_Found(start, end, -1, pem.NAME) for start, end in pem.spans(value)]
+    found += _exact(value, secrets)
+    formed = [rule for rule in vendors.RULES if _hinted(rule, lower)]
+    told = [rule for rule in contextual.RULES if _hinted(rule, lower)]
+    for rank, rule in enumerate((*formed, *told)):
+        found += [_Found(start, end, rank, rule.name) for start, end in _spans(rule, value)]
+    if formed:
+        found += _wrapped(value, formed, {item.start for item in found})
+    return _merged(_outside_marks(value, found)) if found else []
+
+
+def _hinted(rule: Rule, lower: str) -> bool:
+    return any(keyword in lower for keyword in rule.keywords)
+
+
+def _spans(rule: Rule, value: str) -> Iterator[Span]:
+    start = 0
+    while True:
+        end = min(len(value), start + WINDOW)
+        yield from rule.spans(value, start, end)
+        if end == len(value):
+            return
+        start = end - OVERLAP
+
+
+def _exact(value: str, secrets: Sequence[str]) -> Iterator[_Found]:
+    for secret in secrets:
+        at = value.find(secret) if secret else -1
+        while at >= 0:
+            yield _Found(at, at + len(secret), -1, "environment")
+            at = value.find(secret, at + len(secret))
+
+
+def _wrapped(value: str, rules: Sequence[Rule], known: set[int]) -> Iterator[_Found]:
+    """Yield the tokens that a line break cuts in two, as terminals and mail programs do."""
+    from bisect import bisect
+
+    breaks = [match.span() for match in _WRAPPED.finditer(value)]
+    if not breaks:
+        return
+    joined, places, removed = _joined(value, breaks)
+    for rank, rule in enumerate(rules):
+        for start, end in _spans(rule, joined):
+            before, within = bisect(places, start), bisect(places, end - 1)
+            if before == within:
+                continue  # no break inside: found already
+            first, last = start + removed[before], end
+            if first in known and not rule.fixed:
+                last = _random_until(joined, places[before:within], end)
+            yield _Found(first, last + removed[bisect(places, last - 1)], rank, rule.name)
+
+
+def _joined(value: str, breaks: Sequence[Span]) -> tuple[str, list[int], list[int]]:
+    """Return the text without the breaks, their places in it, and what is left out before the n-th place."""
+    parts, places, removed, done = [], [], [0], 0
+    for start, end in breaks:
+        parts.append(value[done:start])
+        places.append(start - removed[-1])
+        removed.append(removed[-1] + end - start)
+        done = end
+    parts.append(value[done:])
+    return "".join(parts), places, removed
+
+
+def _random_until(joined: str, places: Sequence[int], end: int) -> int:
+    # The token could end at the break: what follows belongs to it only if it looks as random as a token.
+    for place, following in zip(places, [*places[1:], end], strict=True):
+        if following - place < 6 or not is_mixed(joined[place:following]):
+            return place
+    return end
+
+
+def _outside_marks(value: str, found: list[_Found]) -> list[_Found]:
+    if MARK not in value:
+        return found
+    marks = [match.span() for match in _MARKED.finditer(value)]
+    return [
+        item
+        for item in found
+        if not any(start <= item.start and item.end <= end for start, end in marks)
+    ]
+
+
+def _merged(found: list[_Found]) -> list[Finding]:
+    merged: list[_Found] = []
+    for item in sorted(found):
+        if merged and item.start < merged[-1].end:
+            last = merged[-1]
+            best = min(last, item, key=lambda one: one.rank)
+            merged[-1] = _Found(last.start, max(last.end, item.end), best.rank, best.rule)
+        else:
+            merged.append(item)
+    return [Finding(item.rule, item.start, item.end) for item in merged]
