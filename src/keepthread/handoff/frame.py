@@ -55,6 +55,8 @@ _SELECTORS = re.compile(
     "[\ufe00-\ufe0f]+|(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]+"
 )
 
+_SELECTOR = re.compile("[\ufe00-\ufe0f]")
+
 _TAG_NAMES = "|".join(
     (
         r"system[-_ ]?(?:reminder|message|prompt|notification|instructions?)",
@@ -80,7 +82,7 @@ _TAG_NAMES = "|".join(
 # One word is a tag of a conversation only when nothing code-like stands before it: `List<System>` is code.
 _TAG = re.compile(
     rf"<[ \t]{{0,4}}/?[ \t]{{0,4}}(?:{_TAG_NAMES})(?![\w-])"
-    r"|(?<!\w)<[ \t]{0,4}/?[ \t]{0,4}(?-i:system|SYSTEM|human|HUMAN|assistant|ASSISTANT)"
+    r"|(?<!\w)<[ \t]{0,4}/?[ \t]{0,4}(?-i:system|SYSTEM|human|HUMAN|assistant|ASSISTANT|invoke)"
     r"[ \t]{0,4}>",
     re.IGNORECASE,
 )
@@ -112,8 +114,9 @@ def defuse(text: str) -> str:
     if not _SUSPECT.search(text):
         return text
     text = _visible(text)
-    text = _without_tags(text)
     folded = _folded(text)
+    if "<" in folded:
+        text = _without_tags(text, folded)
     marks = [(match.start(), "> ") for match in _SPEAKER.finditer(folded)]
     marks += [(match.start(), "\\") for match in _HEADING.finditer(folded)]
     for match in _CONTINUED.finditer(folded):
@@ -135,7 +138,7 @@ def _visible(text: str) -> str:
     text = _SURROGATES.sub("\ufffd", text)
     text = _INVISIBLE.sub("", text)
     text = _JOINERS.sub(_joiner, text)
-    return _SELECTORS.sub("", text)
+    return _SELECTORS.sub("", text) if _SELECTOR.search(text) else text
 
 
 def _joiner(match: re.Match[str]) -> str:
@@ -170,8 +173,8 @@ def _folded(text: str) -> str:
     return text.translate(table)
 
 
-def _without_tags(text: str) -> str:
-    folded = _folded(text)
+def _without_tags(text: str, folded: str) -> str:
+    """Bend the brackets of tags; places in `folded` are places in `text`."""
     characters: list[str] | None = None
     for match in _TAG.finditer(folded):
         characters = characters or list(text)

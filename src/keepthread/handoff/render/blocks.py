@@ -9,12 +9,12 @@ from keepthread.handoff.frame import defuse, one_line
 from keepthread.handoff.model import Sourced
 
 _BACKQUOTES = re.compile(r"`+")
-_BLOCK = re.compile(r"^([ \t]*)(#{1,6}(?=\s)|```|~~~|<!--|={3,}\s*$|-{3,}\s*$)", re.MULTILINE)
+_BLOCK = re.compile(r"^([ \t]*)(#{1,6}(?=\s|$)|```|~~~|<!--|={3,}\s*$|-{3,}\s*$)", re.MULTILINE)
 
 
 def inline(text: str) -> str:
-    """Return text on one line."""
-    return one_line(text)
+    """Return text on one line that begins no block of its own."""
+    return _BLOCK.sub(r"\1\\\2", one_line(text))
 
 
 def prose(text: str) -> str:

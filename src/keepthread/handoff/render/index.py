@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from keepthread.handoff.frame import INDEX_FRAME
-from keepthread.handoff.model import Handoff
+from keepthread.handoff.model import Handoff, Identifier
 from keepthread.handoff.render.names import by_path, name_lines
-from keepthread.handoff.render.words import command_line, outcome, short, stands_in
+from keepthread.handoff.render.words import Shown, command_line, outcome, short
 from keepthread.handoff.units import units
 
 _OPENING = (
@@ -37,9 +37,11 @@ def _size(lines: list[str]) -> int:
 
 
 def _names(handoff: Handoff, shown: str, room: int) -> list[str]:
-    identifiers = handoff["facts"]["identifiers"]
-    fresh = [each for each in identifiers if not stands_in(each["text"], shown)]
-    known = [each for each in identifiers if stands_in(each["text"], shown)]
+    seen = Shown(shown)
+    fresh: list[Identifier] = []
+    known: list[Identifier] = []
+    for each in handoff["facts"]["identifiers"]:
+        (known if each["text"] in seen else fresh).append(each)
     return name_lines(fresh + known, room, by_path, lambda _: True)
 
 

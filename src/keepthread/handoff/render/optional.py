@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.render.names import by_name, name_lines
-from keepthread.handoff.render.words import command_line, listed, message, outcome, short, stands_in
+from keepthread.handoff.render.words import Shown, command_line, listed, message, outcome, short
 
 _ITEM = 300  # units of one line
 _MESSAGE = 400
@@ -119,7 +119,8 @@ def _git(handoff: Handoff, limit: int, _above: str) -> str:
 def _names(handoff: Handoff, limit: int, above: str) -> str:
     identifiers = handoff["facts"]["identifiers"]
     label = by_name(handoff["files_touched"], identifiers)
-    return "\n".join(name_lines(identifiers, limit, label, lambda name: not stands_in(name, above)))
+    shown = Shown(above)
+    return "\n".join(name_lines(identifiers, limit, label, lambda name: name not in shown))
 
 
 def _messages(handoff: Handoff, limit: int, above: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from keepthread.handoff.frame import defuse, one_line
@@ -9,6 +10,7 @@ from keepthread.handoff.model import Command, Sourced
 from keepthread.handoff.units import cut, head_tail, units
 
 MESSAGE = 600  # units; a longer message appears as head and tail
+_WORD = re.compile(r"\w+")
 _HUGE = 4  # times a limit: beyond that, text is cut before it is looked at closely
 
 REASONS: dict[str, str] = {
@@ -90,16 +92,25 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def stands_in(name: str, text: str) -> bool:
-    """Return whether `text` holds `name` as a word of its own, not merely inside a longer one."""
-    at = text.find(name)
-    while at >= 0:
-        before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
-        if not (_wordy(before) and _wordy(name[:1])) and not (_wordy(after) and _wordy(name[-1:])):
-            return True
-        at = text.find(name, at + 1)
-    return False
+class Shown:
+    """A text, asked which names it holds already as words of their own."""
 
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._words = frozenset(_WORD.findall(text))
 
-def _wordy(character: str) -> bool:
-    return character.isalnum() or character == "_"
+    def __contains__(self, name: object) -> bool:
+        if not isinstance(name, str):
+            return False
+        if _WORD.fullmatch(name):
+            return name in self._words
+        at = self.text.find(name)
+        while at >= 0:
+            if not self._inside(at) and not self._inside(at + len(name)):
+                return True
+            at = self.text.find(name, at + 1)
+        return False
+
+    def _inside(self, at: int) -> bool:
+        """Whether a word goes on over the place `at`."""
+        return 0 < at < len(self.text) and bool(_WORD.fullmatch(self.text[at - 1 : at + 1]))
