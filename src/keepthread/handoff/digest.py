@@ -13,7 +13,7 @@ RECENT_LEAST = 10_000  # tokens shown as they were, unless the budget is smaller
 RECENT_MOST = 40_000
 RECENT_TEXTS = 5  # messages in words the recent part reaches back to
 
-_GAP = "\n[… {} left out …]"
+_GAP = "\n[{} left out]"
 _SUMMARY = "\nSUMMARY BY THE HOST OF WHAT CAME BEFORE (a model wrote it, it may be wrong): "
 
 # What the host puts around a summary: an opening, and orders for the model that went on with it.
@@ -135,7 +135,7 @@ class _Digest:
 
     def _older_words(self, indexes: list[int]) -> None:
         """Take what the user typed earlier: the nearest whole, farther back head and tail."""
-        allowance = self.left * 4 // 10
+        allowance = self.left * 6 // 10
         used = 0
         for index in indexes:
             part = used / allowance if allowance else 1.0
@@ -155,15 +155,15 @@ class _Digest:
                 return
 
     def _assembled(self, opening: str, first: int) -> str:
-        """Join the pieces with marks where something is missing; give up the oldest when the marks need the room."""
+        """Join the pieces with marks where something is missing; when those need the room, give up the oldest prose."""
         while True:
             text = (opening + self._joined()).strip("\n")
             if _size(text) <= self.room:
                 return text
-            oldest = min((index for index in self.pieces if index != first), default=first)
-            if oldest not in self.pieces:
+            others = [(self._typed(index), index) for index in self.pieces if index != first]
+            if not others:
                 return text.encode()[: self.room].decode("utf-8", "ignore")
-            del self.pieces[oldest]
+            del self.pieces[min(others)[1]]
 
     def _joined(self) -> str:
         parts: list[str] = []
