@@ -82,7 +82,7 @@ _PLANTED = re.compile(
     r"|\b(?:don['’]t|do not|never|without)\b[^.\n]{0,12}\b(?:tell|telling|inform|informing|mention|ask|asking)\w*\b"
     r"[^.\n]{0,12}\b(?:the )?user\b"
     r"|\b(?:send|post|upload|exfiltrate|email|forward)\b[^.\n]{0,60}\b(?:credentials?|secrets?|tokens?|passwords?"
-    r"|private keys?|api keys?|\.env|id_rsa|ssh keys?)\b[^.\n]{0,20}\bto\b"
+    r"|private keys?|api keys?|\.env|id_rsa|ssh keys?)\b[^\n]{0,40}\bto\b[^\n]{0,20}(?:https?://|www\.|@)"
     r"|</?system-reminder|\bnew (?:system )?instructions?:|\byou are now\b[^.\n]{0,40}\b(?:agent|assistant|mode|dan)\b",
     re.IGNORECASE,
 )

@@ -158,12 +158,16 @@ class _Digest:
         """Join the pieces with marks where something is missing; when those need the room, give up the oldest prose."""
         while True:
             text = (opening + self._joined()).strip("\n")
-            if _size(text) <= self.room:
+            over = _size(text) - self.room
+            if over <= 0:
                 return text
-            others = [(self._typed(index), index) for index in self.pieces if index != first]
+            others = sorted((self._typed(index), index) for index in self.pieces if index != first)
             if not others:
                 return text.encode()[: self.room].decode("utf-8", "ignore")
-            del self.pieces[min(others)[1]]
+            for _, index in others:
+                over -= _size(self.pieces.pop(index))
+                if over <= 0:
+                    break
 
     def _joined(self) -> str:
         parts: list[str] = []

@@ -133,15 +133,15 @@ class Evidence:
         return copied / len(windows)
 
     def _assembled(self, thing: Named) -> bool:
-        """Whether a command or expression in backquotes is put together from words that occur."""
-        if thing.kind in ("url", "path"):
+        """Whether a command or an expression in backquotes is put together from words that occur."""
+        if thing.kind != "code":
             return False
-        parts = [part.strip(".-/\\") for part in _PARTS.split(_ARITY.sub("", thing.text))]
-        parts = [part for part in parts if len(part) > 1 and part.casefold() not in _EVERYDAY]
-        whole = len(parts) == 1 and parts[0] == thing.text
-        return not whole and all(
-            self._occurs(_folded(part)) for part in parts if _tells(part, thing)
-        )
+        text = _ARITY.sub("", thing.text)
+        parts = [part.strip("./\\").rstrip("-") for part in _PARTS.split(text)]
+        parts = [part for part in parts if part and part.casefold() not in _EVERYDAY]
+        if parts == [text]:
+            return False
+        return all(self._occurs(_folded(part)) for part in parts if _tells(part, text))
 
     def _occurs(self, form: str) -> bool:
         return _stands_in(form, self._all) or _stands_in(form.casefold(), self._all_lower)
@@ -221,11 +221,11 @@ def _forms(thing: Named, project: str) -> Iterator[str]:
         yield bare[len(root) + 1 :]
 
 
-def _tells(part: str, thing: Named) -> bool:
+def _tells(part: str, text: str) -> bool:
     """Whether a part of a command must occur: not a short flag, a number or an ordinary word among others."""
-    if part.isdigit() or (part.startswith("-") and len(part) < 3):
+    if len(part) < 2 or part.isdigit() or (part[0] == "-" and part[1] != "-"):
         return False
-    return bool(_SPECIAL.search(part)) or " " not in thing.text.strip()
+    return bool(_SPECIAL.search(part)) or " " not in text.strip()
 
 
 def _stands_in(form: str, text: str) -> bool:

@@ -163,8 +163,8 @@ def speaks_of(ask: str, texts: Sequence[str]) -> bool:
     if len(telling) < 2:
         return bool(texts)
     told = {word for text in texts for word in words(text)}
-    stems = {word[:5] for word in told}
-    shared = sum(1 for word in telling if word in told or word[:5] in stems)
+    stems = {word[:4] for word in told}
+    shared = sum(1 for word in telling if word in told or word[:4] in stems)
     return shared >= max(1, round(0.3 * min(len(telling), 12)))
 
 

@@ -34,7 +34,7 @@ _NAMES = tuple(
     for pattern in (
         r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
         r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b",
-        r"(?<![\w&#])#\d{1,7}\b",
+        r"(?<![\w&#])#\d{2,7}\b",  # one digit is mostly a count: "bug #1"
         r"(?<![\w-])--[a-z][a-z0-9-]+",
         r"\b[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b",
         r"\b[a-z]{2,}(?:[A-Z][a-z0-9]+)+\b",
