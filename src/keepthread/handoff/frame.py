@@ -32,7 +32,7 @@ HEADINGS: dict[str, str] = {
     "plan": "## Accepted plan (its beginning)",
     "git": "## Git",
     "names": "## Exact names, by the file they belong to",
-    "messages": "## Earlier messages of the user",
+    "messages": "## Earlier messages of the user, latest first",
     "instructions": "## Instruction files loaded below the root",
     "more": "## More",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keepthread.handoff.frame import INDEX_FRAME
 from keepthread.handoff.model import Handoff, Identifier
-from keepthread.handoff.render.names import by_path, name_lines
+from keepthread.handoff.render.names import by_name, by_path, name_lines
 from keepthread.handoff.render.words import Shown, command_line, outcome, short
 from keepthread.handoff.units import units
 
@@ -42,7 +42,13 @@ def _names(handoff: Handoff, shown: str, room: int) -> list[str]:
     known: list[Identifier] = []
     for each in handoff["facts"]["identifiers"]:
         (known if each["text"] in seen else fresh).append(each)
-    return name_lines(fresh + known, room, by_path, lambda _: True)
+    last_part = by_name(handoff["files_touched"], handoff["facts"]["identifiers"])
+
+    def label(place: str) -> str:
+        # The context beside this text gives the whole path of most files.
+        return last_part(place) if place in shown else by_path(place)
+
+    return name_lines(fresh + known, room, label, lambda _: True)
 
 
 def _commands(handoff: Handoff, shown: str, room: int) -> list[str]:

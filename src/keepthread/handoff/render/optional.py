@@ -11,6 +11,7 @@ from keepthread.handoff.render.words import Shown, command_line, listed, message
 
 _ITEM = 300  # units of one line
 _MESSAGE = 400
+_COMMAND = 200  # the index has longer ones in full
 
 
 class Optional(NamedTuple):
@@ -70,23 +71,23 @@ def _completed(handoff: Handoff, limit: int, _above: str) -> str:
 
 def _commands(handoff: Handoff, limit: int, above: str) -> str:
     printed = [
-        (command_line(each["command"], _ITEM), each) for each in handoff["facts"]["commands"][:200]
+        (command_line(each["command"], _COMMAND), each)
+        for each in handoff["facts"]["commands"][:200]
     ]
     lines = [f"- {line} ({outcome(each)})" for line, each in printed if line not in above]
     return listed(lines, limit, len(lines))
 
 
-def _answers(handoff: Handoff, limit: int, _above: str) -> str:
+def _answers(handoff: Handoff, limit: int, above: str) -> str:
     facts = handoff["facts"]
     lines = [
         f"- asked: {short(each['question'], _ITEM)} — answered: {short(each['answer'], _ITEM)}"
         for each in facts["answers"][-20:]
     ]
-    lines += [
-        f"- refused: {short(each['what'], _ITEM)}"
-        + (f" — “{short(each['words'], _ITEM)}”" if each["words"] else "")
-        for each in facts["rejections"][-20:]
-    ]
+    for each in facts["rejections"][-20:]:
+        # Words that stand above already, as a rule mostly, are not said twice.
+        words = "" if each["words"].strip() in above else f" — “{short(each['words'], _ITEM)}”"
+        lines.append(f"- refused: {short(each['what'], _ITEM)}{words}")
     return listed(lines, limit, len(lines))
 
 
@@ -110,7 +111,8 @@ def _git(handoff: Handoff, limit: int, _above: str) -> str:
     git = handoff["facts"]["git"]
     if not git["branch"] and not git["head"]:
         return ""
-    head = f"branch {short(git['branch'], 120) or '(detached)'} at {short(git['head'], 60) or '(no commit)'}"
+    head = f"branch {short(git['branch'], 120) or '(detached)'}"
+    head += f" at {short(git['head'], 60)}" if git["head"] else ""
     if not git["dirty"]:
         return short(head + ", nothing uncommitted", limit)
     return short(f"{head}, uncommitted: {', '.join(git['dirty'][:30])}", limit)
@@ -152,6 +154,6 @@ OPTIONAL: tuple[Optional, ...] = (
     Optional("plan", _plan, 200, 700),
     Optional("git", _git, 160, 500),
     Optional("names", _names, 2_600, 9_000),
-    Optional("messages", _messages, 500, 3_000),
+    Optional("messages", _messages, 900, 3_000),
     Optional("instructions", _instructions, 100, 400),
 )

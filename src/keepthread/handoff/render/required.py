@@ -151,10 +151,13 @@ def _state_lines(handoff: Handoff, each: int) -> Iterator[str]:
         yield f"- last check: {command_line(check['command'], each // 2)} {check['outcome']}{result}"
     for error in facts["errors"][:5]:
         yield f"- standing error: {command_line(error['what'], each // 2)}: {short(error['error'], each // 2)}"
-    for text in state["broken"][:8]:
-        yield f"- broken: {short(text, each)}"
-    for text in state["works"][:8]:
-        yield f"- works: {short(text, each)}"
+    told = [check["command"]] if check else []
+    told += [error["what"] for error in facts["errors"][:5]]
+    for word, texts in (("broken", state["broken"]), ("works", state["works"])):
+        fresh = [
+            text for text in texts[:20] if not any(text.startswith(one) for one in told if one)
+        ]
+        yield from (f"- {word}: {short(text, each)}" for text in fresh[:8])
 
 
 def _files(handoff: Handoff, limit: int) -> str:

@@ -11,6 +11,7 @@ from keepthread.handoff.units import cut, head_tail, units
 
 MESSAGE = 600  # units; a longer message appears as head and tail
 _WORD = re.compile(r"\w+")
+_WORD_LENGTH = 60  # characters
 _HUGE = 4  # times a limit: beyond that, text is cut before it is looked at closely
 
 REASONS: dict[str, str] = {
@@ -32,7 +33,15 @@ def short(text: str, limit: int) -> str:
     line = one_line(text[: limit * _HUGE]) if len(text) > limit * _HUGE else one_line(text)
     if units(line) <= limit and len(text) <= limit * _HUGE:
         return line
-    return cut(line, limit - 1).rstrip() + "…" if limit > 0 else ""
+    return _at_a_word(cut(line, limit - 1)) + "…" if limit > 0 else ""
+
+
+def _at_a_word(line: str) -> str:
+    """Return a cut line up to its last whole word, unless that is far back: half a name is a wrong name."""
+    if not line or not (line[-1].isalnum() or line[-1] == "_"):
+        return line.rstrip()
+    at = max(line.rfind(" "), line.rfind(","))
+    return line[:at].rstrip(" ,") if at > len(line) - _WORD_LENGTH and at > 0 else line
 
 
 def message(said: Sourced, limit: int) -> str:
