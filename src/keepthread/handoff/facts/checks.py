@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from keepthread.handoff.facts.shell import Piece
+from keepthread.handoff.facts.shell import Piece, simple
 from keepthread.handoff.facts.text import one_line
 
 _TOOLS = frozenset(
@@ -125,10 +125,13 @@ _RESULTS: tuple[Pattern, ...] = (
     _pattern(r"^(?:make|ninja)(?:\[\d+\])?: \*\*\* [^\n]{0,140}"),
     _pattern(r"^[^\n]{0,20}(?:Compiled successfully|built in [\d.]+m?s|Failed to compile)[^\n]{0,60}"),
     _pattern(r"^[^\n]{0,160}: error: [^\n]{0,160}", _counted),
+    _pattern(r"^(?:vet(?:\.exe)?: )?[\w./\\-]+\.\w{1,5}:\d+(?::\d+)?: [^\n]{0,160}", _counted),
+    _pattern(r"^[^\n]{0,40}\bfound (?:no |\d+ )[^\n]{0,80}"),
 )  # fmt: skip
 _FAILED = re.compile(
-    r"\b[1-9]\d* (?:failed|failing|failures?|errors?\b)|\bFAILED\b|\bFAIL\b|BUILD FAIL|Build FAILED|Failed!|Failures: [1-9]|Errors: [1-9]|\*\*\*|error TS|: error|^error|Failed to compile"
+    r"\b[1-9]\d* (?:failed|failing|failures?|errors?\b)|\bFAILED\b|\bFAIL\b|^\d+ errors?: |BUILD FAIL|Build FAILED|Failed!|Failures: [1-9]|Errors: [1-9]|\*\*\*|error TS|: error|^error|Failed to compile"
 )
+_TELLS = re.compile(r"\d|error|warn|ok\b|pass|success|built|done|clean|fail", re.IGNORECASE)
 _EXIT = re.compile(r"^Exit code (\d+)")
 _ERRORS_LISTED = re.compile(r"(?:^|\s)[1-9]\d* problems? \([1-9]")
 
@@ -173,7 +176,8 @@ def result_line(output: str, *, failed: bool) -> str:
             return one_line(read(matches), 200)
     lines = [line.strip() for line in tail.splitlines() if line.strip() and not _EXIT.match(line)]
     code = _EXIT.match(output)
-    last = one_line(lines[-1], 160) if lines else ""
+    told = [line for line in lines if _TELLS.search(line)]
+    last = one_line((told or lines)[-1], 160) if lines else ""
     if code:
         return f"exit code {code[1]}" + (f": {last}" if last else "")
     return last or ("failed" if failed else "no output")
@@ -205,7 +209,7 @@ def _node_script(program: str, rest: Sequence[str]) -> str:
         return "npm test"
     if words[0] in _NODE_BUILTINS:
         return ""
-    inner = tool_of(Piece(words)) if words[0] in _TOOLS else ""
+    inner = tool_of(simple(words)) if words[0] in _TOOLS else ""
     return inner or (f"{program} {words[0]}" if _SCRIPT.fullmatch(words[0]) else "")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from keepthread.handoff.facts import calls, checks, shell
 from keepthread.handoff.facts.shell import Piece
@@ -37,7 +37,7 @@ _GIT_LOOKING = frozenset(
         "grep",
     )
 )
-_GROUPED = frozenset(
+GROUPED = frozenset(
     (
         "git",
         "npm",
@@ -75,7 +75,11 @@ class Run:
     Attributes:
         at: index of its item.
         key: the form under which runs of the same command are counted.
+        families: what its simple commands do, without those that only look around.
         tool: the check it runs, "" when it is none.
+        check: the simple command that runs it.
+        targets: the files, folders and packages that check was narrowed to.
+        result: what the check came to, in one line.
     """
 
     at: int
@@ -83,10 +87,19 @@ class Run:
     command: str
     key: str
     outcome: Outcome
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: Sequence[Piece] = ()
+    families: frozenset[str] = frozenset()
     tool: str = ""
+    check: str = ""
+    targets: frozenset[str] = frozenset()
     result: str = ""
     source: str = ""
+
+    @property
+    def short(self) -> str:
+        """The command line for display; of a long one only the check it runs."""
+        long = len(self.command) > _LONGEST // 2 or "\n" in self.command
+        return shell.shown(self.check if long and self.check else self.command, _LONGEST)
 
     @property
     def looking(self) -> bool:
@@ -140,7 +153,7 @@ def last_check(every: Sequence[Run]) -> Check | None:
     for run in reversed(every):
         if run.tool and run.outcome in ("ok", "failed"):
             return {
-                "command": shell.shown(run.command, _LONGEST),
+                "command": run.short,
                 "outcome": run.outcome,
                 "result": run.result,
                 "source": run.source,
@@ -163,7 +176,7 @@ def family(piece: Piece) -> str:
     if not words:
         return ""
     arguments = [word for word in words[1:] if not word.startswith("-")]
-    if piece.program in _GROUPED:
+    if piece.program in GROUPED:
         depth = 2 if arguments[:1] in (["run"], ["exec"], ["compose"], ["pr"], ["issue"]) else 1
         return " ".join([piece.program, *arguments[:depth]])
     inline = next((word for word in words[1:3] if word in ("-c", "-e", "-")), "")
@@ -176,7 +189,13 @@ def _run(call: Call, command: str, at: int, ended: frozenset[str]) -> Run:
         outcome = "ok"
     pieces = shell.pieces(command, powershell=call.name == "PowerShell")
     run = Run(at, call, command, shell.comparable(command), outcome, pieces)
-    run.tool = next((tool for piece in pieces if (tool := checks.tool_of(piece))), "")
+    run.families = frozenset(family(piece) for piece in pieces if piece.words and not looks(piece))
+    for piece in pieces:
+        run.tool = checks.tool_of(piece)
+        if run.tool:
+            run.check = " ".join(piece.words)
+            run.targets = frozenset(filter(_is_target, piece.words[1:]))
+            break
     if call.result is not None:
         run.source = source(call.result.place)
         if run.tool and outcome in ("ok", "failed"):
@@ -185,6 +204,13 @@ def _run(call: Call, command: str, at: int, ended: frozenset[str]) -> Run:
             if outcome == "ok" and checks.says_failed(run.result):
                 run.outcome = "failed"
     return run
+
+
+def _is_target(word: str) -> bool:
+    """Return whether an argument narrows a check to a place; "everything" narrows it to nothing."""
+    if word.startswith("-") or word.rstrip("/") in (".", "./...", "...", "src", "tests", "test", "--workspace"):
+        return False
+    return "/" in word or "." in word or "::" in word
 
 
 def _use(group: Sequence[Run], total: int) -> float:
@@ -217,7 +243,7 @@ def looks(piece: Piece) -> bool:
 
 def _acts(piece: Piece) -> bool:
     return (
-        piece.program in _GROUPED
+        piece.program in GROUPED
         and not looks(piece)
         or bool(re.match(r"\.?/?(?:scripts|bin|tools)/", piece.words[0] if piece.words else ""))
     )

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from keepthread.handoff.facts.paths import is_absolute
-from keepthread.handoff.facts.shell import Piece, concrete
+from keepthread.handoff.facts.shell import Piece, concrete, simple
 
 Kind = Literal["create", "modify", "delete", "rename", "read", "folder"]
 
 _HAS_EXTENSION = re.compile(r"[^/\\]\.[A-Za-z0-9]{1,10}$")
-_NO_FILE = re.compile(r"/dev/|/proc/|&|-$|\$null$|NUL$", re.IGNORECASE)
+# Devices, other streams, and PowerShell's drives that hold no files.
+_NO_FILE = re.compile(r"/dev/|/proc/|&|-$|\$null$|NUL$|[A-Za-z]\w+:[\\/]?\w", re.IGNORECASE)
 _LINE_RANGE = re.compile(r"[\d,$p;]+")
 
 
@@ -23,19 +24,12 @@ class Effect:
 
     Attributes:
         cwd: the folder a `cd` before it went to, "" when there was none.
-        scratch: worth naming only inside the project (logs and downloads written elsewhere).
     """
 
     kind: Kind
     path: str
     came_from: str = ""
     cwd: str = ""
-    scratch: bool = False
-
-
-def stands_alone(path: str) -> bool:
-    """Return whether a folder needs no other to stand in."""
-    return is_absolute(path)
 
 
 def of(pieces: Sequence[Piece]) -> list[Effect]:
@@ -51,15 +45,15 @@ def of(pieces: Sequence[Piece]) -> list[Effect]:
             continue
         reader = _PROGRAMS.get(program)
         effects = list(reader(piece)) if reader else []
-        effects += [Effect("create", target, scratch=True) for target in piece.writes]
-        effects += [Effect("modify", target, scratch=True) for target in piece.appends]
+        effects += [Effect("create", target) for target in piece.writes]
+        effects += [Effect("modify", target) for target in piece.appends]
         found += [_placed(effect, cwd) for effect in effects if _is_file(effect)]
     return found
 
 
 def _placed(effect: Effect, cwd: str) -> Effect:
     return (
-        Effect(effect.kind, effect.path, effect.came_from, cwd, effect.scratch) if cwd else effect
+        Effect(effect.kind, effect.path, effect.came_from, cwd) if cwd else effect
     )
 
 
@@ -72,7 +66,7 @@ def _is_file(effect: Effect) -> bool:
 
 
 def _remove(piece: Piece) -> Iterator[Effect]:
-    return (Effect("delete", path, scratch=True) for path in piece.arguments)
+    return (Effect("delete", path) for path in piece.arguments)
 
 
 def _touch(piece: Piece) -> Iterator[Effect]:
@@ -80,11 +74,11 @@ def _touch(piece: Piece) -> Iterator[Effect]:
 
 
 def _make_folder(piece: Piece) -> Iterator[Effect]:
-    return (Effect("folder", path, scratch=True) for path in piece.arguments)
+    return (Effect("folder", path) for path in piece.arguments)
 
 
 def _tee(piece: Piece) -> Iterator[Effect]:
-    return (Effect("create", path, scratch=True) for path in piece.arguments)
+    return (Effect("create", path) for path in piece.arguments)
 
 
 def _move(piece: Piece) -> Iterator[Effect]:
@@ -94,7 +88,7 @@ def _move(piece: Piece) -> Iterator[Effect]:
 
 def _copy(piece: Piece) -> Iterator[Effect]:
     for _, new in _pairs(piece.arguments):
-        yield Effect("create", new, scratch=True)
+        yield Effect("create", new)
 
 
 def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -137,14 +131,14 @@ def _show(piece: Piece) -> Iterator[Effect]:
 def _download(piece: Piece) -> Iterator[Effect]:
     for option, value in zip(piece.words, piece.words[1:], strict=False):
         if option in ("-o", "--output", "-O", "--output-document"):
-            yield Effect("create", value, scratch=True)
+            yield Effect("create", value)
 
 
 def _git(piece: Piece) -> Iterator[Effect]:
     words = piece.words[1:]
     while words and words[0].startswith("-"):
         words = words[2:] if words[0] in ("-C", "-c") else words[1:]
-    rest = Piece(words)
+    rest = simple(words)
     name = words[0] if words else ""
     if name == "mv":
         yield from _move(rest)
@@ -194,7 +188,7 @@ def _target(piece: Piece) -> str:
 
 
 def _remove_item(piece: Piece) -> Iterator[Effect]:
-    return (Effect("delete", path.strip(), scratch=True) for path in _target(piece).split(","))
+    return (Effect("delete", path.strip()) for path in _target(piece).split(","))
 
 
 def _new_item(piece: Piece) -> Iterator[Effect]:
@@ -203,7 +197,7 @@ def _new_item(piece: Piece) -> Iterator[Effect]:
 
 
 def _write_item(piece: Piece) -> Iterator[Effect]:
-    yield Effect("create", _target(piece), scratch=True)
+    yield Effect("create", _target(piece))
 
 
 def _move_item(piece: Piece) -> Iterator[Effect]:
@@ -223,7 +217,7 @@ def _copy_item(piece: Piece) -> Iterator[Effect]:
         (word for word in _positional(piece) if word != old), ""
     )
     for pair in _pairs([old, new]) if new else ():
-        yield Effect("create", pair[1], scratch=True)
+        yield Effect("create", pair[1])
 
 
 def _get_content(piece: Piece) -> Iterator[Effect]:

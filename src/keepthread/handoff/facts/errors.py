@@ -14,7 +14,8 @@ from keepthread.handoff.facts.text import source
 from keepthread.handoff.model import StandingError
 from keepthread.transcript.model import Call, Item
 
-MOST = 12
+MOST = 8
+_FRESH = 40  # items; older failures of one-off scripts have been given up
 _LONGEST = 400
 _HARMLESS = re.compile(
     r"has not been read yet|has been modified since|Sibling tool call errored|InputValidationError|No such tool available"
@@ -36,15 +37,16 @@ _TAG = re.compile(r"</?(?:tool_use_error|error|stderr|stdout)>")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One failed call: when, under which key a later success clears it, and what the document will say."""
+    """One failed call: when, what the document will say, and whether it matters long after."""
 
     at: int
     error: StandingError
+    lasting: bool = True
 
 
 def standing(items: Sequence[Item], every: Sequence[Run], paths: Paths) -> list[StandingError]:
     """Return the errors nothing has cleared since, latest first."""
-    open_failures = _shell_failures(every)
+    open_failures = [each for each in _shell_failures(every) if each.lasting or len(items) - each.at <= _FRESH]
     open_failures += _tool_failures(items, paths)
     latest = sorted(open_failures, key=lambda failure: -failure.at)
     return [failure.error for failure in latest[:MOST]]
@@ -85,7 +87,12 @@ def _shell_failures(every: Sequence[Run]) -> list[Failure]:
         elif run.outcome == "failed" and not _harmless_run(run):
             open_runs.pop(run.key, None)
             open_runs[run.key] = run
-    return [Failure(run.at, _run_error(run)) for run in open_runs.values()]
+    return [Failure(run.at, _run_error(run), lasting=_lasts(run)) for run in open_runs.values()]
+
+
+def _lasts(run: Run) -> bool:
+    """Return whether a failure is one of a command that will be run again, not of a script written for the moment."""
+    return bool(run.tool) or ("\n" not in run.command and any(piece.program in commands.GROUPED for piece in run.pieces))
 
 
 def _run_error(run: Run) -> StandingError:
@@ -98,28 +105,12 @@ def _run_error(run: Run) -> StandingError:
 
 
 def _clears(run: Run, failed: Run) -> bool:
-    """Return whether a success settles an earlier failure: same command, a wider run of the same check, a retry."""
+    """Return whether a success settles an earlier failure: same command, the same check no narrower, a retry."""
     if run.key == failed.key:
         return True
     if failed.tool:
-        return run.tool == failed.tool and _targets(run) <= _targets(failed)
-    tried = {
-        commands.family(piece)
-        for piece in failed.pieces
-        if piece.words and not commands.looks(piece)
-    }
-    return bool(tried) and tried <= {commands.family(piece) for piece in run.pieces}
-
-
-def _targets(run: Run) -> set[str]:
-    """Return what a check was narrowed to: its arguments without options."""
-    return {
-        word
-        for piece in run.pieces
-        if not commands.looks(piece)
-        for word in piece.words[1:]
-        if not word.startswith("-")
-    }
+        return run.tool == failed.tool and run.targets <= failed.targets
+    return bool(failed.families) and failed.families <= run.families
 
 
 def _harmless_run(run: Run) -> bool:

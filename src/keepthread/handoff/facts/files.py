@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from keepthread.handoff.facts import calls, effects, shell
 from keepthread.handoff.facts.declared import declared
-from keepthread.handoff.facts.paths import Paths
+from keepthread.handoff.facts.paths import Paths, is_absolute
 from keepthread.handoff.facts.text import as_dict, as_text
 from keepthread.handoff.model import FileStatus, FileTouched
 from keepthread.transcript.model import Call, Item, Note
@@ -44,6 +44,13 @@ class Ledger:
         self.files: dict[str, Touched] = {}
         self.folders: dict[str, int] = {}
         self._born: set[str] = set()
+
+    def spelling(self, path: str) -> str:
+        """Return the one known path that ends like a relative one: the shell may stand in another folder than told."""
+        if path in self.files or not path or is_absolute(path):
+            return path
+        known = [name for name in self.files if name.endswith("/" + path)]
+        return known[0] if len(known) == 1 and "/" in path else path
 
     def change(self, path: str, at: int, *, new: bool = False) -> Touched:
         """Book a change; `new` when the file did not exist before."""
@@ -190,18 +197,17 @@ def _learn(entry: Touched, text: str, path: str) -> None:
 def _book_shell(ledger: Ledger, call: Call, at: int, paths: Paths) -> None:
     command = calls.command_of(call)
     for effect in effects.of(shell.pieces(command, powershell=call.name == "PowerShell")):
-        cwd = (
-            effect.cwd
-            if not effect.cwd or effects.stands_alone(effect.cwd)
-            else _below(call.cwd or paths.cwd, effect.cwd)
-        )
-        path = paths.show(effect.path, cwd or call.cwd)
-        if not path or (effect.scratch and not paths.inside(path)):
+        cwd = call.cwd
+        if effect.cwd:
+            cwd = effect.cwd if is_absolute(effect.cwd) else f"{(cwd or paths.cwd).rstrip('/')}/{effect.cwd}"
+        path = ledger.spelling(paths.show(effect.path, cwd))
+        # Logs, downloads and scratch scripts elsewhere are not the work.
+        if not path or not (paths.inside(path) or path in ledger.files):
             continue
         if effect.kind == "delete":
             ledger.delete(path, at)
         elif effect.kind == "rename":
-            ledger.rename(paths.show(effect.came_from, cwd or call.cwd), path, at)
+            ledger.rename(ledger.spelling(paths.show(effect.came_from, cwd)), path, at)
         elif effect.kind == "folder":
             ledger.folders[path] = at
         elif effect.kind == "read":
@@ -210,19 +216,15 @@ def _book_shell(ledger: Ledger, call: Call, at: int, paths: Paths) -> None:
             ledger.change(path, at, new=effect.kind == "create")
 
 
-def _below(cwd: str, folder: str) -> str:
-    return f"{cwd.rstrip('/')}/{folder}"
-
-
 def _book_note(ledger: Ledger, note: Note, at: int, paths: Paths, history: dict[str, bool]) -> None:
     if note.kind == "edited_file":
         path = paths.show(as_text(note.data.get("path")))
-        if path:
+        if paths.inside(path) or path in ledger.files:
             entry = ledger.change(path, at)
             entry.note = "changed outside the session"
     elif note.kind == "file_history":
         for name, existed in as_dict(note.data.get("files")).items():
-            path = paths.show(as_text(name))
+            path = ledger.spelling(paths.show(as_text(name)))
             if path:
                 history[path] = existed is not False
 

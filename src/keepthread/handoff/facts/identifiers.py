@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -13,21 +14,27 @@ from keepthread.handoff.facts.text import as_text
 from keepthread.handoff.model import Identifier
 from keepthread.transcript.model import Call, Item, Message, Note
 
-MOST = 400
+MOST = 600
 _TEXT = 16_000
-_CONTENT = 6_000
+_CONTENT = 20_000
 _OUTPUT = 2_000
+_ONE_OUTPUT = 64_000
+_ALL_OUTPUT = 600_000
 _NEARBY = 8
 _LONGEST = 300
+_HALF = 5
 
 # Weight of one mention, by who makes it and where.
 _TYPED = 5.0
 _SAID = 3.0
 _POINTED = 3.0  # where and what of a tool's input
+_OPTION = 0.6  # an option in a command line
 _REPLACED = 1.5  # the old text of an edit
 _WRITTEN = 0.8  # new content
 _FAILED = 1.5
-_PRINTED = 0.6
+_READ = 0.5
+_REPORTED = 1.5  # what a subagent answered
+_PRINTED = 0.4
 _SUMMED = 1.5  # the host's summary of what came before
 
 _MESSAGES: Mapping[str, float] = {
@@ -49,8 +56,16 @@ _POINTING = (
     "name_path",
 )
 _PROSE = ("description", "prompt", "plan", "content", "message")
-# Worth naming though only printed.
-_LASTING = frozenset(("url", "hash", "uuid", "issue", "number"))
+_REPORTERS = frozenset(("Task", "Agent", "TaskOutput", "WebFetch"))
+_SPEAKING = frozenset(("prompt", "queued", "command", "rejection", "approval", "answer", "bash", "memory", "reply"))
+# What stands in outputs and inputs by the hundred and is hardly ever used again, unless somebody speaks of it.
+_RARELY_NEEDED: Mapping[str, float] = {
+    "uuid": 0.3, "number": 0.3, "flag": 0.4, "hash": 0.5, "issue": 0.5, "url": 0.6, "dotted": 0.6, "plain": 0.6, "path": 0.8,
+}  # fmt: skip
+# Commands and tools whose output says what is to be done.
+_DESCRIBES = re.compile(r"\b(?:gh|glab|hub)\s+(?:issue|pr|mr)\s+view\b|\b(?:bd|jira|linear|tea|ticket)\s+(?:issue\s+)?(?:show|view|get)\b")
+_ISSUE_TOOL = re.compile(r"mcp__.*(?:get|read|view|fetch)_?\w*(?:issue|ticket|task|page|document|pull_request)", re.IGNORECASE)
+_DOCUMENTS = (".md", ".mdx", ".rst", ".txt", ".adoc", ".markdown")
 _NO_PROSE = frozenset(("Write", "Edit", "MultiEdit", "NotebookEdit"))
 
 
@@ -59,6 +74,7 @@ class _Name:
     kind: str
     score: float = 0.0
     near: str = ""
+    spoken: bool = False  # by the user or the agent, in words
     bond: int = 0  # how firmly `near` is known: 4 declared there, 3 edited there, 2 looked for there, 1 spoken of beside it
 
 
@@ -74,10 +90,32 @@ class Ranking:
 def rank(items: Sequence[Item], touched: Sequence[Touched], paths: Paths) -> Ranking:
     """Rank the exact names in the items. Files in `touched` are not named again."""
     index = _Index(len(items), paths)
+    index.rooms = _rooms(items)
     for at, item in enumerate(items):
         index.see(at, item)
     index.bind(touched)
     return index.ranking(touched)
+
+
+def _rooms(items: Sequence[Item]) -> dict[int, int]:
+    """Return how many characters of each result are looked at: the latest ones, together a bounded amount."""
+    left = _ALL_OUTPUT
+    rooms: dict[int, int] = {}
+    for at in range(len(items) - 1, -1, -1):
+        item = items[at]
+        if isinstance(item, Call) and item.result is not None and left > 0:
+            rooms[at] = min(len(item.result.text), _ONE_OUTPUT)
+            left -= rooms[at]
+    return rooms
+
+
+def _without_colours(found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Leave out what in a file's content is a colour rather than an issue: #888."""
+    return [pair for pair in found if not pair[0].startswith("#")]
+
+
+def _ends(text: str, room: int) -> str:
+    return text if len(text) <= room else text[: room // 2] + "\n" + text[-room // 2 :]
 
 
 class _Index:
@@ -86,7 +124,8 @@ class _Index:
         self.paths = paths
         self.known: dict[str, _Name] = {}
         self.total = total
-        self.half = max(60.0, total / 5)
+        self.half = max(60.0, total / _HALF)
+        self.rooms: dict[int, int] = {}
         self.place = ""
         self.place_at = -_NEARBY
 
@@ -113,25 +152,15 @@ class _Index:
         """Return what was seen, best first."""
         edited = {entry.path for entry in touched if entry.edited}
         named = {entry.path for entry in touched}
-        endings = {"/" + path for path in named}
-        scores: dict[str, float] = {}
-        for name, seen in self.known.items():
-            scores[name] = seen.score * (1.25 if seen.near in edited else 1.0)
-        order = sorted(scores, key=lambda name: (-scores[name], name))
+        scores = {name: _final(name, seen, edited) for name, seen in self.known.items()}
         best: list[Identifier] = []
         beside: dict[str, list[str]] = {}
-        suffixes = {
-            ending[at:] for ending in endings for at in range(len(ending)) if ending[at] == "/"
-        }
-        for name in order:
+        needless = _needless_paths(named) | _needless_parts(scores)
+        for name in sorted(scores, key=lambda name: (-scores[name], name)):
             seen = self.known[name]
-            if seen.kind == "path" and (name in named or f"/{name}" in suffixes):
+            if name in needless:
                 continue
-            if (
-                seen.near in named
-                and len(beside.setdefault(seen.near, [])) < 20
-                and seen.kind in ("name", "flag")
-            ):
+            if seen.near in named and len(beside.setdefault(seen.near, [])) < 20 and seen.kind in ("name", "flag"):
                 beside[seen.near].append(name)
             if len(best) < MOST:
                 best.append({"text": name, "kind": seen.kind, "near": seen.near[:_LONGEST]})  # type: ignore[typeddict-item]
@@ -152,6 +181,10 @@ class _Index:
             quoted.update(dict.fromkeys(self.judge.quoted(span)))
         near = self.place if at - self.place_at <= _NEARBY else ""
         self._take(found, weight, near, 1)
+        if message.via in _SPEAKING:
+            for text, _ in found:
+                if text in self.known:  # an absolute path is known by its name in the project
+                    self.known[text].spoken = True
         self._take(quoted, weight * (0.4 if message.via == "reply" else 0.2), near, 1)
 
     def _call(self, at: int, call: Call, recency: float) -> None:
@@ -164,7 +197,7 @@ class _Index:
             self._inputs(call, path, recency)
         if calls.is_edit(call):
             self._edit(call, path, recency)
-        self._result(call, path, recency)
+        self._result(call, path, recency, self.rooms.get(at, 0))
 
     def _shell(self, call: Call, recency: float) -> None:
         command = calls.command_of(call)
@@ -184,7 +217,7 @@ class _Index:
         )
 
     def _inputs(self, call: Call, path: str, recency: float) -> None:
-        if path:
+        if path and ("/" in path or "." in path[1:] or "\\" in path):
             self._take(((path, "path"),), _POINTED * recency, "", 0)
         for key in _POINTING:
             text = as_text(call.input.get(key))
@@ -205,50 +238,92 @@ class _Index:
         if calls.refused(call):
             return
         for old, new in calls.changes(call)[:20]:
-            self._take(self._found(old[:_CONTENT], strong=False), _REPLACED * recency, path, 3)
-            self._take(self._found(new[:_CONTENT], strong=False), _WRITTEN * recency, path, 3)
+            self._take(_without_colours(self._found(old[:_CONTENT], strong=False)), _REPLACED * recency, path, 3)
+            self._take(_without_colours(self._found(new[:_CONTENT], strong=False)), _WRITTEN * recency, path, 3)
 
-    def _result(self, call: Call, path: str, recency: float) -> None:
+    def _result(self, call: Call, path: str, recency: float, room: int) -> None:
         if call.result is None or call.result.rejected:
             return
         text = call.result.text
         if call.result.is_error:
-            self._take(
-                self._found(text[:_OUTPUT] + "\n" + text[-_OUTPUT:], strong=False),
-                _FAILED * recency,
-                path,
-                1,
-            )
-        elif call.name in calls.SHELLS or call.name.startswith(("mcp__", "Web")):
-            ends = text if len(text) <= 2 * _OUTPUT else text[:_OUTPUT] + "\n" + text[-_OUTPUT:]
-            self._take(
-                [pair for pair in self._found(ends, strong=False) if pair[1] in _LASTING],
-                _PRINTED * recency,
-                "",
-                0,
-            )
+            self._take(self._found(_ends(text, _OUTPUT), strong=False), _FAILED * recency, path, 1)
+        elif room and not calls.is_edit(call):
+            text = _ends(text, room)
+            weight = self._result_weight(call, path) * recency
+            found = self._found(text, strong=False)
+            self._take(_without_colours(found) if calls.is_read(call) else found, weight, path, 2)
+            for span in names.backticked(text) if weight >= _REPORTED * recency else ():
+                self._take(self.judge.quoted(span), weight * 0.3, path, 2)
 
-    def _found(self, text: str, *, strong: bool) -> dict[tuple[str, str], None]:
-        """Return the different names in a text; a dict, so that their order is the same in every run."""
-        found: dict[tuple[str, str], None] = {}
+    def _result_weight(self, call: Call, path: str) -> float:
+        """Return how much a result's names count: what describes the work counts more than what is worked on."""
+        if call.name in _REPORTERS or _DESCRIBES.search(calls.command_of(call)) or _ISSUE_TOOL.search(call.name):
+            return _REPORTED
+        if not calls.is_read(call):
+            return _PRINTED
+        asked_for = path in self.known and self.known[path].score >= _TYPED
+        if path.lower().endswith(_DOCUMENTS):
+            return _REPORTED * (1.5 if asked_for else 1.0)
+        return _READ * (1.5 if asked_for else 1.0)
+
+    def _found(self, text: str, *, strong: bool) -> Found:
+        """Return the different names in a text."""
         if not text:
-            return found
-        for url in names.urls(text):
-            found[url, "url"] = None
-        for token in names.tokens(text):
-            for pair in self.judge.names(token, strong=strong):
-                found[pair] = None
-        return found
+            return ()
+        found = self.judge.all(names.tokens(text), strong=strong)
+        links = names.urls(text)
+        return (*found, *((url, "url") for url in dict.fromkeys(links))) if links else found
 
     def _take(
-        self, found: Iterable[tuple[str, str]] | Found, weight: float, near: str, bond: int
+        self, found: Iterable[tuple[str, str]], weight: float, near: str, bond: int
     ) -> None:
         for text, kind in found:
             if kind == "path" and is_absolute(text):
                 text = self.paths.show(text) or text
+                if text == ".":
+                    continue
             seen = self.known.get(text)
             if seen is None:
                 seen = self.known[text] = _Name(kind)
             seen.score += weight
-            if near and bond >= seen.bond and near != text:
+            if bond >= seen.bond and near not in ("", ".", text):
                 seen.near, seen.bond = near, bond
+
+
+def _final(name: str, seen: _Name, edited: set[str]) -> float:
+    score = seen.score * (1.25 if seen.near in edited else 1.0)
+    if seen.spoken:
+        return score
+    form = "plain" if seen.kind == "name" and name.isalpha() and (name.islower() or name.istitle()) else seen.kind
+    form = "dotted" if form == "name" and "." in name else form
+    return score * _RARELY_NEEDED.get(form, 1.0)
+
+
+def _needless_paths(named: Iterable[str]) -> set[str]:
+    """Return the touched paths and their endings: whoever reads the path reads those too."""
+    needless: set[str] = set()
+    for path in named:
+        needless.add(path)
+        needless.update(path[at + 1 :] for at, character in enumerate(path) if character in "/\\")
+    return needless
+
+
+def _needless_parts(scores: Mapping[str, float]) -> set[str]:
+    """Return of dotted names and their last parts the one that the other makes needless."""
+    needless: set[str] = set()
+    for name, score in scores.items():
+        if "." not in name or "/" in name:
+            continue
+        parts = name.split(".")
+        if len(parts) == 2 and parts[0].islower() and parts[1] in scores:
+            needless.add(name)
+            continue
+        for part in parts:
+            own = scores.get(part)
+            if own is None or part == name:
+                continue
+            if own <= 1.3 * score:
+                needless.add(part)
+            elif score < 0.4 * own:
+                needless.add(name)
+    return needless

@@ -173,6 +173,8 @@ def rejections(items: Sequence[Item]) -> list[Rejection]:
             before = items[at - 1] if at else None
             if isinstance(before, Call) and before.result is not None and before.result.rejected:
                 continue
+            if found and found[-1]["words"] == _next_words(items, at):
+                continue
             what = calls.named(before, 300) if isinstance(before, Call) else "the agent's turn"
             found.append(
                 {

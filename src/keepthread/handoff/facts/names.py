@@ -7,6 +7,7 @@ repeat themselves.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 Found = tuple[tuple[str, str], ...]
 
@@ -24,7 +25,11 @@ _HOST_PORT = re.compile(r"(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|[a-z][\w-]*(?:\.[
 _LINE_SUFFIX = re.compile(r"(?::\d+(?:[:-]\d+)?|#L\d+(?:-L?\d+)?)$")
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]{2}")
-_ERROR_CODE = re.compile(r"E[A-Z]{4,14}|[A-Z]{1,5}\d{3,5}")
+_ERROR_CODE = re.compile(
+    r"E(?:ACCES|NOENT|PERM|EXIST|ADDRINUSE|CONNREFUSED|CONNRESET|PIPE|BUSY|MFILE|NOSPC|TIMEDOUT|INVAL|ISDIR|NOTDIR|NOTEMPTY"
+    r"|LOOP|RESOLVE|XDEV|NOMEM|AGAIN|INTR|ROFS)|[A-Z]{1,5}\d{3,5}"
+)
+_DOTFILE = re.compile(r"\.(?:env|git|docker|eslint|prettier|npm|nvm|babel|editor|claude|vscode|idea|github|husky|pre-|rubocop|flake8|pylint|tool-|bash|zsh|ssh|aws|beads|cursor|gitlab|ci\b|config|venv)[\w.-]*")
 _KEBAB = re.compile(r"@?[a-z][a-z0-9]*(?:[-.:][a-z0-9]+)+")
 _EXTENSION = re.compile(r"\.([A-Za-z][A-Za-z0-9]{0,9})$")
 _PLAIN_SEGMENTS = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+)+")
@@ -52,9 +57,9 @@ _PLAIN_QUOTED = frozenset(
 )
 
 
-def tokens(text: str) -> set[str]:
-    """Return the different runs of characters in the text that could be names."""
-    return set(_TOKEN.findall(text))
+def tokens(text: str) -> Iterable[str]:
+    """Return the different runs of characters in the text that could be names, in their order."""
+    return dict.fromkeys(_TOKEN.findall(text))
 
 
 def urls(text: str) -> list[str]:
@@ -73,7 +78,7 @@ class Judge:
     """Says what a token is, and remembers it."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, bool], Found] = {}
+        self._known: tuple[dict[str, Found], dict[str, Found]] = ({}, {})
 
     def names(self, token: str, *, strong: bool) -> Found:
         """Return (text, kind) of the names in one token.
@@ -81,11 +86,19 @@ class Judge:
         `strong` says that the token stands where exact names stand (a tool's input, backticks): there hyphenated words
         and short paths count too.
         """
-        key = (token, strong)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = _names(token, strong)
-        return found
+        return self.all((token,), strong=strong)
+
+    def all(self, found: Iterable[str], *, strong: bool) -> Found:
+        """Return (text, kind) of the names in several tokens, each once, in a fixed order."""
+        known = self._known[strong]
+        pairs: dict[tuple[str, str], None] = {}
+        for token in found:
+            names = known.get(token)
+            if names is None:
+                names = known[token] = _names(token, strong)
+            for pair in names:
+                pairs[pair] = None
+        return tuple(pairs)
 
     def quoted(self, text: str) -> Found:
         """Return the names in what somebody set between backticks; a single plain word counts there."""
@@ -115,7 +128,7 @@ def _names(token: str, strong: bool) -> Found:
     if token.startswith("--"):
         flag = _FLAG.match(token)
         return ((flag[0], "flag"),) if flag else ()
-    if "://" in token or token.startswith("//"):
+    if "://" in token or token.startswith(("//", "$", "..")) or "/$" in token:
         return ()
     bare = token.rstrip(".,:;!?-+%/\\~@#$")
     bare = bare.lstrip(",:;!?%+-") if not bare.startswith("#") else bare
@@ -142,13 +155,17 @@ def _foreign(token: str, strong: bool) -> Found:
 
 def _fixed_form(bare: str) -> str:
     """Return the kind of a token that its form alone gives away, or ""."""
+    # The cheap tests in front spare most tokens the patterns.
     if len(bare) == 36 and _UUID.fullmatch(bare):
         return "uuid"
-    if _HASH.fullmatch(bare):
+    first = bare[0]
+    if first in "0123456789abcdef" and _HASH.fullmatch(bare):
         return "hash"
-    if _VERSION.fullmatch(bare) or _HOST_PORT.fullmatch(bare):
+    if (first.isdigit() or first == "v") and "." in bare and _VERSION.fullmatch(bare):
         return "number"
-    return "issue" if _ISSUE.fullmatch(bare) else ""
+    if ":" in bare and _HOST_PORT.fullmatch(bare) and not _has_file_extension(bare.partition(":")[0]):
+        return "number"
+    return "issue" if ("#" in bare or "-" in bare) and _ISSUE.fullmatch(bare) else ""
 
 
 def _written_form(bare: str, strong: bool) -> Found:
@@ -180,6 +197,8 @@ def _path(bare: str, strong: bool) -> Found:
     path = path.lstrip("@")
     if path[:2] in ("a/", "b/") and path.count("/") > 1 and _has_file_extension(path):
         path = path[2:]
+    if path.startswith(("/dev/", "/proc/", "\\")) or "$" in path:
+        return ()
     if _NUMERIC_PATH.fullmatch(path) or "//" in path or len(path) < 4:
         return ()
     if (
@@ -209,25 +228,18 @@ def _qualified(bare: str, mark: str) -> Found:
 
 
 def _dotted(bare: str, strong: bool) -> Found:
+    if bare.startswith("."):
+        # ".map" is a method, ".go" an extension; only what is known as a file counts.
+        return ((bare, "path"),) if strong and _DOTFILE.fullmatch(bare) else ()
     if _has_file_extension(bare) and not bare.startswith("self."):
         return ((bare, "path"),)
     inner = bare.strip(".")
     for owner in ("self.", "this.", "cls."):
         inner = inner.removeprefix(owner)
     parts = inner.split(".")
-    if not all(_WORD.fullmatch(part) for part in parts):
-        if strong and bare.startswith(".") and _WORD.fullmatch(bare[1:].replace("-", "_")):
-            return ((bare, "path"),)
-        return tuple(
-            (part, "name") for part in parts if _WORD.fullmatch(part) and _is_code_word(part)
-        )
-    own = tuple((part, "name") for part in parts if _is_code_word(part))
-    if len(parts) == 1:
-        return (
-            own
-            if not (strong and bare.startswith(".") and len(bare) > 4)
-            else ((bare, "path"), *own)
-        )
+    own = tuple((part, "name") for part in parts if _WORD.fullmatch(part) and _is_code_word(part))
+    if not all(_WORD.fullmatch(part) for part in parts) or len(parts) == 1:
+        return own
     plain = all(part[:1].isupper() and part[1:].islower() for part in parts)
     if len(parts) > 4 or len(inner) < 5 or plain:
         return own

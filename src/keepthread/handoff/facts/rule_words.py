@@ -13,6 +13,7 @@ _ENGLISH_WORDS = re.compile(
 _NOT_ORDERS = re.compile(
     r"\bi\s+(?:don[’']?t|do\s+not|never|always)\s+(?:know|think|see|understand|believe|remember|get|recall|have|mind|care|saw|got|had)\b"
     r"|\b(?:it|they|we|you|he|she|these|those|tests?|which|that|still|but)\s+(?:don[’']?t|do\s+not|never|always|must)\s+(?:work|works|exist|match|show|appear|seem|look|pass|compile|load|render|have|fail|fails|be|happen|happens|see|get)\b"
+    r"|\b(?:was|were|is|are|been|has|have|had|got|gets)\s+(?:never|always|not\s+allowed)\b|\bnever\s+(?:\w+ed|worked|ran|seen|been|got)\b"
     r"|\b(?:why|how|what|whether|if)\s+\w+\s+(?:don[’']?t|do\s+not)\b|\bdon[’']?t\s+(?:work|exist|match|seem|appear|worry|know|understand)\b|\bmust\s+have\s+been\b"
     r"|\bnot\s+only\b|\bor\s+not\b|\bif\s+not\b|\bonly\s+(?:one|two|the\s+first|when\s+i)\b",
     re.IGNORECASE,

@@ -26,7 +26,7 @@ _READ = 20_000
 _VIAS = frozenset(("prompt", "queued", "rejection", "approval", "memory", "command"))
 _MACHINE_LINE = re.compile(
     r"^\s*(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|\[\w+\]|at \S+|File \"|Traceback|error\b|warning\b|ERROR|WARN|INFO|DEBUG|npm |\$ |❯|│|✗|✓|✖|⎿|⏺|●|\+\+\+|---|@@|[+-] |import |from \S+ import|def |class |func |const |let |var |return |if \(|for \(|//|/\*|\* |<\w)"
-    r"|[{};]\s*$|^\s*[\w.]+\(.*\)\s*$|\w+Error:|Exception:|^\s*[\w./\\-]+:\d+",
+    r"|[─│└├┌┐┘┤┬┴┼═║✅❌✔✘🔲☐☑]|[{};]\s*$|^\s*[\w.]+\(.*\)\s*$|\w+Error:|Exception:|^\s*[\w./\\-]+:\d+",
 )
 _LIST_MARK = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _POINTS_BACK = re.compile(

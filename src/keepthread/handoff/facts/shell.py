@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 _LONGEST = 20_000
 _HEREDOC = re.compile(r"<<-?[ \t]*\\?(['\"]?)([A-Za-z_][\w.-]*)\1")
+_SEPARATOR = re.compile(r"[\\/]")
 _BLANKS = re.compile(r"[ \t]+")
 _LEADING_CD = re.compile(
     r"^\s*(?:cd|pushd|Set-Location)\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&|]+)\s*(?:&&|;)\s*"
@@ -50,6 +52,7 @@ class Piece:
 
     Attributes:
         words: program and arguments, unquoted, without assignments and prefixes such as sudo.
+        program: the program's base name, without .exe.
         writes: targets of `>`.
         appends: targets of `>>`.
     """
@@ -57,12 +60,7 @@ class Piece:
     words: list[str] = field(default_factory=list)
     writes: list[str] = field(default_factory=list)
     appends: list[str] = field(default_factory=list)
-
-    @property
-    def program(self) -> str:
-        """The program's base name, without .exe."""
-        name = re.split(r"[\\/]", self.words[0])[-1] if self.words else ""
-        return name[:-4] if name.lower().endswith(".exe") else name
+    program: str = ""
 
     @property
     def arguments(self) -> list[str]:
@@ -86,8 +84,12 @@ def without_heredocs(command: str) -> str:
     return "\n".join(kept)
 
 
-def pieces(command: str, *, powershell: bool = False) -> list[Piece]:
-    """Split a command line into its simple commands; here-document bodies are left out."""
+@lru_cache(maxsize=4096)
+def pieces(command: str, *, powershell: bool = False) -> tuple[Piece, ...]:
+    """Split a command line into its simple commands; here-document bodies are left out.
+
+    The answer is shared between callers and must not be changed.
+    """
     text = without_heredocs(command)[:_LONGEST]
     found: list[Piece] = [Piece()]
     redirect = ""
@@ -102,9 +104,19 @@ def pieces(command: str, *, powershell: bool = False) -> list[Piece]:
             redirect = ""
         else:
             found[-1].words.append(_unquote(token, powershell))
-    for piece in found:
-        piece.words = _bare(piece.words)
-    return [piece for piece in found if piece.words or piece.writes or piece.appends]
+    return tuple(_named(piece) for piece in found if piece.words or piece.writes or piece.appends)
+
+
+def simple(words: Sequence[str]) -> Piece:
+    """Return one simple command from its words."""
+    return _named(Piece(list(words)))
+
+
+def _named(piece: Piece) -> Piece:
+    piece.words = _bare(piece.words)
+    name = _SEPARATOR.split(piece.words[0])[-1] if piece.words else ""
+    piece.program = name[:-4] if name.lower().endswith(".exe") else name
+    return piece
 
 
 def concrete(word: str) -> bool:

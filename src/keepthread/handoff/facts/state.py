@@ -115,7 +115,7 @@ def next_steps(
         steps.append(one_line(_AWAY_END.sub("", as_text(away.data.get("text"))), 400))
     if check is not None and check["outcome"] == "failed":
         steps.append(f"mend what `{one_line(check['command'], 120)}` reported: {check['result']}")
-    elif errors:
+    elif errors and not steps and ask is None:
         steps.append(
             f"mend: {one_line(errors[0]['what'], 120)}: {one_line(first_line(errors[0]['error']), 160)}"
         )
