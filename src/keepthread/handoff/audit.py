@@ -24,6 +24,9 @@ from keepthread.handoff.wording import (
 __all__ = ["Evidence", "audit", "retry_note"]
 
 FROM_OUTPUT = "(as a file or a tool's output says)"
+GO_ON = (
+    "Read the task, the rules and the state in this handoff, then do the first of its next steps."
+)
 NOTHING_OPEN = "Ask the user what comes next; nothing is open."
 _DENIED = "(the last check says otherwise)"
 _MAX_FAILURES = 60
@@ -277,9 +280,7 @@ def _sections(case: Case) -> list[AuditFailure]:
         handoff["next_steps"] = _computed_steps(handoff)[:3] or [NOTHING_OPEN]
         failed.append(_failure("sections", "next_steps", "repaired"))
     if not handoff["resume_prompt"].strip():
-        handoff["resume_prompt"] = cut(
-            f"{handoff['task']}\nNext: {handoff['next_steps'][0]}", _LONGEST["resume_prompt"]
-        )
+        handoff["resume_prompt"] = GO_ON
         failed.append(_failure("sections", "resume_prompt", "repaired"))
     return failed
 
@@ -298,7 +299,7 @@ def _computed_steps(handoff: Handoff) -> list[str]:
         f"Mend `{cut(error['what'], 200)}`: {cut(error['error'], 300)}" for error in facts["errors"]
     ]
     steps += [todo["text"] for todo in facts["todos"] if todo["status"] == "pending"]
-    return distinct(steps, _MOST["next_steps"])
+    return distinct([step for step in steps if not planted(step)], _MOST["next_steps"])
 
 
 CHECKS: dict[str, Check] = {

@@ -79,7 +79,7 @@ _PLANTED = re.compile(
     r"|\b(?:curl|wget|iwr|irm|Invoke-WebRequest|fetch)\b[^\n]{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da|k)?(?:sh|iex|python3?)\b"
     r"|\b(?:eval|source|bash|sh)\b[^\n]{0,20}[$<]\(\s*(?:curl|wget)\b"
     r"|\bbase64\b[^\n|]{0,80}\|\s*(?:ba|z)?sh\b"
-    r"|\b(?:don['’]t|do not|never|without)\b[^.\n]{0,12}\b(?:tell|telling|inform|informing|mention|ask|asking)\w*\b"
+    r"|\b(?:don['’]t|do not|never|without)\b[^.\n]{0,12}\b(?:tell|telling|inform|informing|mention)\w*\b"
     r"[^.\n]{0,12}\b(?:the )?user\b"
     r"|\b(?:send|post|upload|exfiltrate|email|forward)\b[^.\n]{0,60}\b(?:credentials?|secrets?|tokens?|passwords?"
     r"|private keys?|api keys?|\.env|id_rsa|ssh keys?)\b[^\n]{0,40}\bto\b[^\n]{0,20}(?:https?://|www\.|@)"

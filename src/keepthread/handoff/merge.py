@@ -35,6 +35,7 @@ _MAX_RULED_OUT = 30
 _MAX_STEPS = 12
 _MAX_TASK = 2_000
 _MAX_QUOTED_ASK = 600
+_LONG_ASK = 200
 _SINCE = "\nSince then: "
 ANSWER_ASK = "Act on the user's last ask: "
 
@@ -148,7 +149,14 @@ def carry(partial: Handoff, previous: Handoff, *, now: str) -> Handoff:
 def keep_ask(steps: list[str], handoff: Handoff) -> list[str]:
     """Return the next steps with the pending ask in front, unless the steps or the open questions speak of it."""
     ask = handoff["facts"]["pending_ask"]
-    if ask is None or speaks_of(ask["text"], [*steps[:3], *handoff["open_questions"]]):
+    if ask is None:
+        return steps
+    texts = [*steps[:3], *handoff["open_questions"]]
+    if (
+        len(ask["text"]) > _LONG_ASK
+    ):  # then it is the task itself, which the steps serve without repeating it
+        texts += [handoff["task"], handoff["current_state"]["in_flight"]]
+    if speaks_of(ask["text"], texts):
         return steps
     quoted = cut(" ".join(ask["text"].split()), _MAX_QUOTED_ASK)
     return [f"{ANSWER_ASK}“{quoted}”", *steps][:_MAX_STEPS]
