@@ -65,6 +65,8 @@ def load(env: Mapping[str, str], config_dir: str) -> Config:
     base = Config(user=written)
     for name, text in written.items():
         key = name[len(_PREFIX) :].lower()
+        if not text.strip():
+            continue  # a line kept as a reminder
         try:
             if key in variables.ALL:
                 changed: dict[str, Any] = {key: variables.value(key, text, env)}

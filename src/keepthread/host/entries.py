@@ -13,6 +13,7 @@ from typing import Any
 
 from keepthread.errors import KeepthreadError
 
+_REFUGE = " || exit 0"
 DEFAULT_SOURCES = ("compact", "resume", "fork")
 
 
@@ -93,7 +94,7 @@ def posix_command(python: str, script: str) -> str:
     `|| exit 0` is there for the day when the installation is gone: Python exits 2 for a missing script, and the
     host takes 2 as an order to block the compaction.
     """
-    return f"{_quoted(python)} -I {_quoted(script)} || exit 0"
+    return f"{_quoted(python)} -I {_quoted(script)}{_REFUGE}"
 
 
 def shipped_script(hook: Mapping[str, Any]) -> str:
@@ -113,6 +114,8 @@ def shipped_script(hook: Mapping[str, Any]) -> str:
 
 
 def _posix_script(command: str) -> str:
+    if not command.endswith(_REFUGE):
+        return ""
     try:
         words = shlex.split(command)
     except ValueError:

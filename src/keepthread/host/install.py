@@ -124,9 +124,15 @@ def uninstall(
     Raises:
         KeepthreadError: the settings cannot be read, edited or written; they are unchanged.
     """
+    if purge:
+        _check_purge(state)
     report = _run(config_dir, state, scope, dry_run, partial(_plan, wanted=[], texts={}))
     if purge and not dry_run:
         return report._replace(changed=_purge(state, report.settings_path) or report.changed)
+    if purge:
+        return report._replace(
+            notes=[*report.notes, f"{state} would be removed, with all handoffs"]
+        )
     return report._replace(notes=report.notes + _kept(state, report.settings_path, dry_run))
 
 
@@ -226,7 +232,9 @@ def _edit_settings(
     if snapshot.data is None and not wanted:
         return None, after, []
     absent = snapshot.data is None
-    text, bom = settings_parse.decode(snapshot.data or b"{}\n", snapshot.path)
+    text, bom = settings_parse.decode(
+        b"{}\n" if snapshot.data is None else snapshot.data, snapshot.path
+    )
     edit = settings_text.edit(
         text,
         snapshot.path,
@@ -303,9 +311,22 @@ def _finish(plan: _Plan, state: str) -> None:
 
 
 def _report(plan: _Plan, *, dry_run: bool) -> Report:
-    notes = plan.notes if plan.changed else ["Nothing to do", *plan.notes]
     diff = _diff(plan) if dry_run else ""
-    return Report(plan.changed, diff, notes, plan.snapshot.path)
+    return Report(plan.changed, diff, [*_outcome(plan, dry_run), *plan.notes], plan.snapshot.path)
+
+
+def _outcome(plan: _Plan, dry_run: bool) -> list[str]:
+    if not plan.changed:
+        return ["Nothing to do"]
+    if dry_run:
+        return []
+    if not plan.after.hooks:
+        return [
+            f"Hooks and commands of keepthread are out of {os.path.dirname(plan.snapshot.path)}"
+        ]
+    events = ", ".join(dict.fromkeys(hook.event for hook in plan.after.hooks))
+    names = ", ".join(f"/{name.removesuffix('.md')}" for name in plan.after.commands)
+    return [f"Hooks ({events}) are in {plan.snapshot.path}", f"Commands: {names or 'none'}"]
 
 
 def _diff(plan: _Plan) -> str:
@@ -327,9 +348,10 @@ def _diff_of(change: commands.Change) -> str:
 
 def _kept(state: str, settings_path: str, dry_run: bool) -> list[str]:
     """Return what an uninstall leaves and why; a state folder that holds nothing but our lock goes."""
-    if not dry_run and os.listdir(state) == ["install.lock"]:
-        with suppress(OSError):  # another run is using it
+    if not dry_run and set(os.listdir(state)) <= {"install.lock"}:
+        with suppress(FileNotFoundError):  # on Windows the lock file goes by itself
             os.unlink(os.path.join(state, "install.lock"))
+        with suppress(OSError):  # another run has come meanwhile
             os.rmdir(state)
     notes = []
     if os.path.isdir(state):
@@ -341,10 +363,13 @@ def _kept(state: str, settings_path: str, dry_run: bool) -> list[str]:
     return notes
 
 
-def _purge(state: str, settings_path: str) -> bool:
-    """Remove the state folder and the backups; return whether there was anything."""
+def _check_purge(state: str) -> None:
     if os.path.basename(state) != "keepthread" or os.path.islink(state):
         raise KeepthreadError(f"{state} is not a folder that keepthread made", "Remove it by hand.")
+
+
+def _purge(state: str, settings_path: str) -> bool:
+    """Remove the state folder and the backups; return whether there was anything."""
     found = settings_file.backups(settings_path)
     try:
         for backup in found:

@@ -146,15 +146,15 @@ def locked(state: str) -> Iterator[None]:
 
 def backups(path: str) -> list[str]:
     """Return the backups of a settings file, oldest first."""
-    name = re.compile(
-        re.escape(os.path.basename(path)) + r"\.keepthread-\d{8}T\d{6}Z-[0-9a-f]{8}\.bak"
-    )
-    folder = os.path.dirname(path)
+    folder, name = os.path.split(path)
+    ours = re.compile(re.escape(name) + r"\.keepthread-\d{8}T\d{6}Z-[0-9a-f]{8}\.bak")
     try:
-        names = os.listdir(folder)
+        with os.scandir(folder) as entries:
+            found = [entry for entry in entries if ours.fullmatch(entry.name)]
     except FileNotFoundError:
         return []
-    return [os.path.join(folder, found) for found in sorted(names) if name.fullmatch(found)]
+    # Names only tell the second.
+    return [entry.path for entry in sorted(found, key=lambda e: (e.stat().st_mtime_ns, e.name))]
 
 
 def _target(path: str) -> str:

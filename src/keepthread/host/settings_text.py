@@ -17,6 +17,9 @@ from keepthread.host.entries import Wanted
 from keepthread.host.settings_splice import Listing, Part, Style
 
 Owner = Callable[[Mapping[str, Any]], str]  # hook object -> the script of ours that it runs, or ""
+_Places = Mapping[
+    str, Mapping[int, bool]
+]  # event -> groups with entries of ours -> all in it is ours
 KeepsTimeout = Callable[
     [Mapping[str, Any]], bool
 ]  # hook of ours -> its user changed the time limit
@@ -69,13 +72,15 @@ def edit(
     settings_parse.check_shape(document, path)
     start = settings_parse.skip(text, 0)
     end = len(text.rstrip(" \t\r\n"))
-    job = _Job(wanted, owner, keeps_timeout, _occupied(document, owner, known), Style.of(text))
+    places = _places(document, owner)
+    known = _occupied(document, places, known)
+    job = _Job(wanted, owner, keeps_timeout, places, known, Style.of(text))
     new = text[:start] + job.top(text[start:end]) + text[end:]
     _verify(document, settings_parse.parse(new, path), wanted, owner, path)
     return Edit(
         new,
         Containers(frozenset(job.created), job.empty),
-        held_ours=bool(_ours(document, owner)),
+        held_ours=bool(places),
         hooks_disabled=document.get("disableAllHooks") is True,
     )
 
@@ -88,12 +93,14 @@ class _Job:
         wanted: Sequence[Wanted],
         owner: Owner,
         keeps_timeout: KeepsTimeout,
+        places: _Places,
         known: Containers,
         style: Style,
     ) -> None:
         self.wanted = wanted
         self.owner = owner
         self.keeps_timeout = keeps_timeout
+        self.places = places
         self.style = style
         self.created = set(known.created)
         self.empty = dict(known.empty)
@@ -122,7 +129,7 @@ class _Job:
             if event in events:
                 self._provide(listing, "hooks", event, [], base)
             part = listing.find(event)
-            if part:
+            if part and (event in events or event in self.places):
                 part.value = self._event(event, part.value, listing.indent(base))
                 self._drop_if_idle(listing, part, f"hooks/{event}")
         return listing.text()
@@ -130,7 +137,8 @@ class _Job:
     def _event(self, event: str, text: str, base: str) -> str:
         groups = Listing.of(text)
         missing = [entry for entry in self.wanted if entry.event == event]
-        emptied = [index for index, part in enumerate(groups.parts) if self._group(part, missing)]
+        ours = self.places.get(event, {})
+        emptied = [index for index in ours if self._group(groups.parts[index], missing)]
         for index in reversed(emptied):
             groups.remove(index)
         for matcher in dict.fromkeys(entry.matcher for entry in missing):
@@ -150,7 +158,7 @@ class _Job:
         """
         group = Listing.of(part.value)
         matcher, hooks = group.find("matcher"), group.find("hooks")
-        if hooks is None or '"command"' not in hooks.value:
+        if hooks is None:
             return False
         listing = Listing.of(hooks.value)
         surplus = []
@@ -236,19 +244,28 @@ def _first(missing: list[Wanted], script: str, matcher: Any) -> Wanted | None:
     return next((w for w in missing if w.script == script and w.matcher == matcher), None)
 
 
-def _occupied(document: Any, owner: Owner, known: Containers | None) -> Containers:
+def _places(document: Any, owner: Owner) -> _Places:
+    places: dict[str, dict[int, bool]] = {}
+    for event, groups in document.get("hooks", {}).items():
+        for index, group in enumerate(groups):
+            ours = [bool(owner(hook)) for hook in group["hooks"]]
+            if any(ours):
+                places.setdefault(event, {})[index] = all(ours)
+    return places
+
+
+def _occupied(document: Any, places: _Places, known: Containers | None) -> Containers:
     """Return what is known of the containers that hold entries of ours now; a record of others is outdated."""
-    held = {
-        f"hooks/{event}": [owner(hook) for group in groups for hook in group["hooks"]]
-        for event, groups in document.get("hooks", {}).items()
-    }
-    ours = {path for path, owners in held.items() if any(owners)}
-    if not ours:
+    if not places:
         return Containers()
+    hooks = document["hooks"]
     if known is None:
-        alone = {path for path in ours if all(held[path])}
-        return Containers(frozenset(alone | ({"hooks"} if alone == set(held) else set())))
-    ours |= {"", "hooks"}
+        alone = [
+            e for e, ours in places.items() if len(ours) == len(hooks[e]) and all(ours.values())
+        ]
+        created = {f"hooks/{event}" for event in alone}
+        return Containers(frozenset(created | ({"hooks"} if len(alone) == len(hooks) else set())))
+    ours = {"", "hooks", *(f"hooks/{event}" for event in places)}
     return Containers(
         frozenset(known.created & ours),
         {path: text for path, text in known.empty.items() if path in ours},

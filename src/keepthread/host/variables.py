@@ -12,7 +12,7 @@ Reader = Callable[[str, Mapping[str, str]], Value]
 
 SOURCES = ("startup", "resume", "clear", "compact", "fork")  # the host's, of SessionStart
 _TRUE = ("1", "true", "yes", "on")
-_FALSE = ("0", "false", "no", "off", "")
+_FALSE = ("0", "false", "no", "off")
 # What names an endpoint of the user's own choosing: KEEPTHREAD_<NAME>_BASE_URL and the like.
 _ENDPOINT = ("_base_url", "_api_key", "_model", "_ca_bundle", "_num_ctx", "_command")
 

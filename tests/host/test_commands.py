@@ -1,0 +1,157 @@
+"""Our slash commands: a name that its user has taken stays the user's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from keepthread import resources
+from keepthread.host import commands
+
+from .conftest import COMMAND, Host
+
+
+def names(host: Host) -> list[str]:
+    folder = host.folder / "commands"
+    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
+def test_a_command_is_written_private_with_the_program_in_it(host: Host) -> None:
+    """The placeholder becomes the absolute path, quoted where the shell needs it."""
+    host.install(program="/opt/my venv/bin/keepthread")
+    path = host.folder / "commands" / "handoff.md"
+
+    assert "!`'/opt/my venv/bin/keepthread' handoff`" in path.read_text()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_program_is_the_one_beside_the_interpreter(host: Host) -> None:
+    """Unless another is given."""
+    host.install()
+
+    assert (
+        "!`/opt/keepthread/venv/bin/keepthread handoff`"
+        in (host.folder / "commands" / "handoff.md").read_text()
+    )
+
+
+def test_a_commands_folder_that_we_created_goes_with_its_last_command(host: Host) -> None:
+    """And one that was there stays."""
+    host.install()
+    host.uninstall()
+    assert not (host.folder / "commands").exists()
+
+    (host.folder / "commands").mkdir()
+    host.install()
+    host.uninstall()
+    assert (host.folder / "commands").exists()
+
+
+def test_a_command_of_the_users_own_is_left_alone(host: Host) -> None:
+    """M2: install, upgrade and uninstall; ours has another name, and the user is told."""
+    mine = host.folder / "commands" / "handoff.md"
+    mine.parent.mkdir()
+    mine.write_text("my own\n")
+    report = host.install()
+
+    assert names(host) == ["handoff.md", "keepthread-handoff.md"]
+    assert "/handoff is yours; ours is /keepthread-handoff" in report.notes
+    host.install(program="/new/keepthread")
+    assert "/new/keepthread" in (mine.parent / "keepthread-handoff.md").read_text()
+    host.uninstall()
+    assert names(host) == ["handoff.md"]
+    assert mine.read_text() == "my own\n"
+
+
+def test_a_skill_of_the_name_makes_ours_step_aside(host: Host) -> None:
+    """A skill beats a command of the same name: ours would never run."""
+    host.install()
+    (host.folder / "skills" / "handoff").mkdir(parents=True)
+    host.install()
+
+    assert names(host) == ["keepthread-handoff.md"]
+
+
+def test_a_name_that_becomes_free_is_taken(host: Host) -> None:
+    """The name under which every text speaks of it."""
+    mine = host.folder / "commands" / "handoff.md"
+    mine.parent.mkdir()
+    mine.write_text("my own\n")
+    host.install()
+    mine.unlink()
+    host.install()
+
+    assert names(host) == ["handoff.md"]
+    assert COMMAND in mine.read_text()
+
+
+def test_when_both_names_are_taken_ours_is_left_out(host: Host) -> None:
+    """The user is told; nothing is overwritten."""
+    folder = host.folder / "commands"
+    folder.mkdir()
+    for name in ("handoff.md", "keepthread-handoff.md"):
+        (folder / name).write_text("mine")
+    report = host.install()
+
+    assert any("left out" in note for note in report.notes)
+    assert {path.read_text() for path in folder.iterdir()} == {"mine"}
+
+
+def test_a_command_whose_marker_was_taken_out_is_the_users(host: Host) -> None:
+    """That is how a user keeps a version of their own."""
+    host.install()
+    path = host.folder / "commands" / "handoff.md"
+    path.write_text(
+        path.read_text().replace(COMMAND, "").replace("description: x", "description: mine")
+    )
+    host.install()
+    host.uninstall()
+
+    assert "description: mine" in path.read_text()
+
+
+def test_a_command_of_ours_that_no_longer_exists_is_removed(host: Host) -> None:
+    """An upgrade that drops a command."""
+    (host.texts / "old.md").write_text(f"{COMMAND}\nold\n")
+    host.install()
+    assert names(host) == ["handoff.md", "old.md"]
+    (host.texts / "old.md").unlink()
+    host.install()
+
+    assert names(host) == ["handoff.md"]
+
+
+@pytest.mark.parametrize("kind", ["link", "folder"])
+def test_what_is_no_file_is_not_ours(host: Host, kind: str) -> None:
+    """A link is somebody's arrangement; it is neither followed nor replaced."""
+    path = host.folder / "commands" / "handoff.md"
+    path.parent.mkdir()
+    target = host.root / "elsewhere.md"
+    target.write_text(COMMAND)
+    path.mkdir() if kind == "folder" else path.symlink_to(target)
+    host.install()
+    host.uninstall()
+
+    assert target.read_text() == COMMAND
+    assert path.is_dir() or path.is_symlink()
+
+
+def test_every_bundled_command_carries_the_marker_and_no_placeholder_is_left() -> None:
+    """Without it, an upgrade would not know it again."""
+    texts = commands.bundled(resources.folder("commands"), "/opt/keepthread")
+
+    assert "handoff.md" in texts
+    for text in texts.values():
+        assert commands.MARKER.encode() in text.splitlines()
+        assert commands.PROGRAM.encode() not in text
+        assert b"\r" not in text
+
+
+def test_backslashes_of_windows_become_slashes(tmp_path: Path) -> None:
+    """Git Bash takes a backslash for an escape."""
+    (tmp_path / "x.md").write_text("__KEEPTHREAD__")
+
+    assert commands.bundled(str(tmp_path), r"C:\v\Scripts\keepthread.exe") == {
+        "x.md": b"C:/v/Scripts/keepthread.exe"
+    }
