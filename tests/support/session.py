@@ -173,3 +173,79 @@ class SessionFile:
             isCompactSummary=True,
             isVisibleInTranscriptOnly=True,
         )
+
+    def rewind(self, uuid: str | None) -> None:
+        """Let the next record follow `uuid` instead of the last one."""
+        self.last = uuid
+
+    def system(self, subtype: str, **fields: Any) -> str:
+        """Append a record of the host's own."""
+        return self.add(type="system", subtype=subtype, **fields)
+
+    def progress(self, kind: str = "hook_progress", **data: Any) -> str:
+        """Append a progress record, its envelope closed by uuid and timestamp as the host writes it."""
+        record = self.envelope()
+        closing = {name: record.pop(name) for name in ("uuid", "timestamp")}
+        record.update({"type": "progress", "data": {"type": kind, **data}, "toolUseID": "t1"})
+        self.record(record | closing)
+        self.last = str(closing["uuid"])
+        return self.last
+
+    def attachment(self, kind: str, **fields: Any) -> str:
+        """Append an attachment, in the host's order of fields."""
+        record = self.envelope()
+        head = {name: record.pop(name) for name in ("parentUuid", "isSidechain")}
+        middle = {"attachment": {"type": kind, **fields}, "type": "attachment"}
+        middle |= {name: record.pop(name) for name in ("uuid", "timestamp")}
+        self.record(head | middle | record)
+        self.last = str(middle["uuid"])
+        return self.last
+
+    def queue(self, operation: str, content: Any = None) -> None:
+        """Append a queue operation; it has no uuid."""
+        record = {"type": "queue-operation", "operation": operation, "sessionId": self.session}
+        self.record(record if content is None else record | {"content": content})
+
+    def command(self, name: str, arguments: str = "", **more: Any) -> str:
+        """Append a slash command."""
+        text = (
+            f"<command-name>{name}</command-name>\n            <command-message>{name.lstrip('/')}"
+            f"</command-message>\n            <command-args>{arguments}</command-args>"
+        )
+        return self.user(text, **more)
+
+    def reject(self, name: str, arguments: dict[str, Any], words: str = "") -> str:
+        """Append a tool call that the user rejected, with the words said or without; return the call's id."""
+        told = "STOP what you are doing and wait for the user to tell you how to proceed."
+        text = (
+            "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file "
+            "edit, the new_string was NOT written to the file). "
+        )
+        text += f"To tell you how to proceed, the user said:\n{words}" if words else told
+        call = self.tool(name, arguments, None)
+        self.result(
+            call,
+            text,
+            is_error=True,
+            data="User rejected tool use",
+            toolDenialKind="user-rejected",
+        )
+        return call
+
+    def sidechain(self, prompt: str, reply: str = "done") -> None:
+        """Append a subagent's lines inline, a chain of their own."""
+        main = self.last
+        self.last = None
+        self.user(prompt, isSidechain=True)
+        self.assistant(reply, isSidechain=True)
+        self.last = main
+
+    def snapshot(self, files: dict[str, bool], *, update: bool = False) -> None:
+        """Append a file-history snapshot: path -> whether the file existed before."""
+        backups = {
+            path: {"backupFileName": "0f@v1" if existed else None, "version": 1}
+            for path, existed in files.items()
+        }
+        snapshot = {"messageId": "m", "trackedFileBackups": backups}
+        record = {"type": "file-history-snapshot", "messageId": "m", "snapshot": snapshot}
+        self.record(record | {"isSnapshotUpdate": update})

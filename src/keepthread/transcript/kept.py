@@ -50,16 +50,15 @@ def _by_uuid(before: Iterator[tuple[int, int, bytes]], wanted: set[str]) -> list
     slimmer = Slimmer()
     found: list[Record] = []
     names = {uuid.encode("utf-8", "replace") for uuid in wanted}
-    while wanted:
-        offset, end, line = next(before, (0, 0, b""))
-        if not end:
-            break
+    for offset, end, line in before if wanted else ():
         if names.isdisjoint(_UUID.findall(line)):
             continue
         for record in reversed(slimmer.records(line, offset, end)):
             if record.uuid in wanted:
                 wanted.discard(record.uuid)
                 found.append(record)
+        if not wanted:
+            break
     return found
 
 

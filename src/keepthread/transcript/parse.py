@@ -33,15 +33,12 @@ def parse(line: bytes) -> tuple[list[tuple[int, dict[str, Any]]], int]:
     attempts = min(_ATTEMPTS, 3 + _WORK // (len(text) + 1))
     while index < len(text):
         value, end = _value(text, index)
-        if end < 0:
-            skipped += 1
-            index, attempts = _next_record(text, index + 1, attempts)
-            continue
         if isinstance(value, dict):
             found.append((index, value))
+            index = _past_blanks(text, end)
         else:
             skipped += 1
-        index = _past_blanks(text, end)
+            index, attempts = _next_record(text, index + 1, attempts)
     return found, skipped
 
 

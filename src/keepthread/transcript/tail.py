@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _ASK = 600
-_EDITORS = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))
+_EDITORS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 _WORTH = (
     b'"user"',
     b'"assistant"',
