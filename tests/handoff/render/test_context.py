@@ -248,6 +248,58 @@ def test_names_stand_beside_their_file_and_are_not_repeated():
     assert body == "- ledger.py: spend_key, KeyStore"
 
 
+def test_a_name_is_not_printed_beside_a_longer_one_that_holds_it():
+    identifiers = [
+        {"text": text, "kind": "name", "near": "src/keys.py"}
+        for text in ("spend", "keys.spend", "keys.spend.now", "purse", "spend_all", "now")
+    ]
+    body = section(whole(make_handoff(facts={"identifiers": identifiers})), "names")
+
+    assert body == "- keys.py: keys.spend.now, purse, spend_all"
+
+
+def test_a_long_command_is_no_label_for_a_single_name():
+    near = "for file in src/*.py; do wc -l $file; done"
+    one = [{"text": "7f3c9a1e2b", "kind": "hash", "near": near}]
+    two = [*one, {"text": "8a1e2b7f3c", "kind": "hash", "near": near}]
+
+    assert (
+        section(whole(make_handoff(facts={"identifiers": one})), "names")
+        == "- commits and hashes: 7f3c9a1e2b"
+    )
+    assert f"- `{near}`: 7f3c9a1e2b, 8a1e2b7f3c" in whole(make_handoff(facts={"identifiers": two}))
+
+
+def test_words_of_a_refusal_that_are_a_rule_already_are_said_once():
+    said_with_it = {"what": "Bash: git push", "words": "no force pushes, open a PR", "source": "u1"}
+    text = whole(
+        make_handoff(
+            constraints={"rules": [said("no force pushes, open a PR")]},
+            facts={"rejections": [said_with_it], "user_messages": []},
+        )
+    )
+
+    assert "- refused: Bash: git push" in text
+    assert text.count("no force pushes") == 1
+
+
+def test_a_small_budget_shortens_the_parts_of_the_state_and_keeps_its_errors():
+    handoff = make_handoff(
+        current_state={"in_flight": "working on it " * 60, "works": ["all of it"] * 9}
+    )
+    body = section(whole(handoff, budget=1_700), "state")
+
+    assert body.startswith("- in flight: working on it")
+    assert "- last check: `pytest" in body
+    assert "- standing error: `pytest" in body
+
+
+def test_a_checkpoint_taken_on_request_says_so():
+    line = whole(make_handoff(meta={"trigger": "command", "ordinal": 2})).splitlines()[0]
+
+    assert "at the user's request, after 1 compaction." in line
+
+
 def test_two_files_of_one_name_are_told_apart():
     identifiers = [
         {"text": "parseOne", "kind": "name", "near": "a/index.ts"},

@@ -8,6 +8,7 @@ from keepthread.handoff.frame import FRAME, HEADINGS
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.render import required
 from keepthread.handoff.render.optional import OPTIONAL, Optional
+from keepthread.handoff.render.required import REQUIRED
 from keepthread.handoff.render.words import short
 from keepthread.handoff.units import cut, units
 
@@ -54,32 +55,30 @@ def render_context(handoff: Handoff, *, budget: int, document: str = "") -> Rend
 
 def _required(handoff: Handoff, room: int, document: str) -> str:
     top = required.first_line(handoff, document, room // 2)
-    titles = {
-        section.name: f"\n\n{required.heading(section.name)}\n" for section in required.REQUIRED
-    }
-    left = max(0, room - units(top) - sum(map(units, titles.values())))
+    titles = [f"\n\n{HEADINGS[section.name]}\n" for section in REQUIRED]
+    left = max(0, room - units(top) - sum(map(units, titles)))
     allotted = _allotted(handoff, left)
-    parts = [titles[name] + required.body(handoff, name, size) for name, size in allotted.items()]
+    parts = [
+        title + required.body(handoff, section, allotted[section.name])
+        for title, section in zip(titles, REQUIRED, strict=True)
+    ]
     return top + "".join(parts)
 
 
 def _allotted(handoff: Handoff, left: int) -> dict[str, int]:
     """Share `left` units out: to each its floor, no more than it has to say, then the rest in order of growth."""
     wish = {
-        section.name: units(required.body(handoff, section.name, section.cap))
-        for section in required.REQUIRED
+        section.name: units(required.body(handoff, section, section.cap)) for section in REQUIRED
     }
-    floors = sum(section.floor for section in required.REQUIRED)
-    scale = min(1.0, left / floors)
+    scale = min(1.0, left / sum(section.floor for section in REQUIRED))
     allotted = {
-        section.name: min(wish[section.name], int(section.floor * scale))
-        for section in required.REQUIRED
+        section.name: min(wish[section.name], int(section.floor * scale)) for section in REQUIRED
     }
     spare = left - sum(allotted.values())
     for name, target in required.growth(handoff):
-        more = max(0, min(target, wish[name]) - allotted[name])
-        allotted[name] += min(more, spare)
-        spare -= min(more, spare)
+        more = min(spare, max(0, min(target, wish[name]) - allotted[name]))
+        allotted[name] += more
+        spare -= more
     return allotted
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from keepthread.handoff.frame import FRAME, HEADINGS
+from keepthread.handoff.frame import FRAME
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.render.files import files_body, names_only
 from keepthread.handoff.render.words import (
@@ -14,6 +14,7 @@ from keepthread.handoff.render.words import (
     command_line,
     listed,
     message,
+    plural,
     short,
 )
 from keepthread.handoff.units import cut, units
@@ -28,7 +29,7 @@ def first_line(handoff: Handoff, document: str, room: int) -> str:
     when = short(meta["generated_at"], 30)
     taken = f"taken {when} " if when else "taken "
     at = (
-        f"at the user's request after {meta['ordinal'] - 1} compactions"
+        f"at the user's request, after {plural(meta['ordinal'] - 1, 'compaction')}"
         if meta["trigger"] == "command"
         else f"before compaction {meta['ordinal']}"
     )
@@ -81,15 +82,13 @@ def growth(handoff: Handoff) -> list[tuple[str, int]]:
     ]
 
 
-def body(handoff: Handoff, name: str, limit: int) -> str:
+def body(handoff: Handoff, section: Required, limit: int) -> str:
     """Return the text of one required section, at most `limit` units (at least the word that there is nothing)."""
-    text = _BODIES[name](handoff, limit)
-    return text or cut(NOTHING, limit)
-
-
-def heading(name: str) -> str:
-    """Return the heading of a section."""
-    return HEADINGS[name]
+    text = _BODIES[section.name](handoff, section.cap) or NOTHING
+    if units(text) > limit:
+        # Told to be brief, a section shortens each of its parts rather than losing the last ones.
+        text = _BODIES[section.name](handoff, limit) or NOTHING
+    return cut(text, limit)
 
 
 def _ask(handoff: Handoff, limit: int) -> str:
@@ -137,7 +136,7 @@ def _rules(handoff: Handoff, limit: int) -> str:
 
 
 def _state(handoff: Handoff, limit: int) -> str:
-    lines = list(_state_lines(handoff, min(_ITEM, max(60, limit // 2))))
+    lines = list(_state_lines(handoff, min(_ITEM, max(60, limit // 3))))
     return listed(lines, limit, len(lines))
 
 
