@@ -6,6 +6,8 @@ The process that runs this has a session of its own, so it outlives the hook and
 from __future__ import annotations
 
 import os
+import signal
+import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -146,6 +148,9 @@ def main(session: str) -> None:
     started = time.monotonic()
     config = load_config(env, config_dir(env))
     _watchdog(config.timeout + _GRACE)
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(1)
+    )  # so that the child does not outlive its worker
     outcome, reason, engine = "failed", "crash", ""
     try:
         result = _run(session, config, env)
