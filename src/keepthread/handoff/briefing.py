@@ -20,50 +20,60 @@ class Section(NamedTuple):
 
 def facts(handoff: Handoff) -> list[Section]:
     """Return the computed facts, the most needed first."""
+    sections = [*_wanted(handoff), *_done(handoff)]
+    return [section for section in sections if section.lines]
+
+
+def _wanted(handoff: Handoff) -> Iterator[Section]:
+    """Yield what the user wants and where the work stands."""
     known = handoff["facts"]
     ask, check = known["pending_ask"], known["last_check"]
-    sections = [
-        Section("Session", list(_session(handoff))),
-        Section(
-            "The user's last ask, not answered yet", [_line(ask["text"], 1_500)] if ask else []
-        ),
-        Section(
-            "Rules and constraints the user typed (candidates found by a program)",
-            [_line(rule["text"], 400) for rule in handoff["constraints"]["rules"]],
-        ),
-        Section("To be kept whatever happens (pinned by the user)", _lines(known["pins"], 400)),
-        Section(
-            "Last test, build or lint run",
-            [_line(f"{check['command']} → {check['outcome']}: {check['result']}", 500)]
-            if check
-            else [],
-        ),
-        Section(
-            "Errors still standing",
-            [_line(f"{error['what']}: {error['error']}", 400) for error in known["errors"]],
-        ),
-        Section("Files touched", [_file(entry) for entry in handoff["files_touched"]]),
-        Section(
-            "Todo list",
-            [_line(f"[{todo['status']}] {todo['text']}", 240) for todo in known["todos"]],
-        ),
-        Section(
-            "Answers the user gave",
-            [_line(f"{given['question']} → {given['answer']}", 400) for given in known["answers"]],
-        ),
-        Section(
-            "Refused or interrupted by the user",
-            [_line(f"{entry['what']}: {entry['words']}", 300) for entry in known["rejections"]],
-        ),
-        Section("Commands", [_command(entry) for entry in known["commands"]]),
-        Section("Accepted plan", [_line(known["plan"], 2_000)] if known["plan"] else []),
-        Section(
-            "Still running in the background",
-            [_line(f"{entry['id']}: {entry['what']}", 200) for entry in known["background"]],
-        ),
-        Section("Exact names", [_identifier(entry) for entry in known["identifiers"]]),
-    ]
-    return [section for section in sections if section.lines]
+    yield Section("Session", list(_session(handoff)))
+    yield Section(
+        "The user's last ask, not answered yet", [_line(ask["text"], 1_500)] if ask else []
+    )
+    yield Section(
+        "Rules and constraints the user typed (candidates found by a program)",
+        [_line(rule["text"], 400) for rule in handoff["constraints"]["rules"]],
+    )
+    yield Section(
+        "To be kept whatever happens (pinned by the user)",
+        [_line(pin, 400) for pin in known["pins"]],
+    )
+    yield Section(
+        "Last test, build or lint run",
+        [_line(f"{check['command']} → {check['outcome']}: {check['result']}", 500)]
+        if check
+        else [],
+    )
+    yield Section(
+        "Errors still standing",
+        [_line(f"{error['what']}: {error['error']}", 400) for error in known["errors"]],
+    )
+
+
+def _done(handoff: Handoff) -> Iterator[Section]:
+    """Yield what was touched, run, decided and named."""
+    known = handoff["facts"]
+    yield Section("Files touched", [_file(entry) for entry in handoff["files_touched"]])
+    yield Section(
+        "Todo list", [_line(f"[{todo['status']}] {todo['text']}", 240) for todo in known["todos"]]
+    )
+    yield Section(
+        "Answers the user gave",
+        [_line(f"{given['question']} → {given['answer']}", 400) for given in known["answers"]],
+    )
+    yield Section(
+        "Refused or interrupted by the user",
+        [_line(f"{entry['what']}: {entry['words']}", 300) for entry in known["rejections"]],
+    )
+    yield Section("Commands", [_command(entry) for entry in known["commands"]])
+    yield Section("Accepted plan", [_line(known["plan"], 2_000)] if known["plan"] else [])
+    yield Section(
+        "Still running in the background",
+        [_line(f"{entry['id']}: {entry['what']}", 200) for entry in known["background"]],
+    )
+    yield Section("Exact names", [_identifier(entry) for entry in known["identifiers"]])
 
 
 def earlier(handoff: Handoff) -> list[Section]:
@@ -157,10 +167,6 @@ def _identifier(entry: Identifier) -> str:
 
 def _aged(texts: Iterable[str], limit: int) -> list[str]:
     return [_line(text, limit) for text in texts if is_aged(text)]
-
-
-def _lines(texts: Iterable[str], limit: int) -> list[str]:
-    return [_line(text, limit) for text in texts]
 
 
 def _line(text: str, limit: int) -> str:

@@ -71,28 +71,30 @@ def complete(
         "generated_at": generated_at,
     }
     handoff["meta"] = meta
-    handoff["task"] = answer["task"].strip() or partial["task"]
-    handoff["completed_tasks"] = distinct(
-        [*answer["completed_tasks"], *_computed(partial["completed_tasks"])], _MAX_ITEMS
-    )
-    state = handoff["current_state"]
-    state["in_flight"] = answer["in_flight"].strip() or _unless_aged(state["in_flight"])
+    _judge(handoff, answer)
+    return handoff
+
+
+def _judge(handoff: Handoff, answer: ModelAnswer) -> None:
+    """Lay the answer's judgement over a partial."""
+    state, constraints = handoff["current_state"], handoff["constraints"]
+    handoff["task"] = answer["task"].strip() or handoff["task"]
+    handoff["completed_tasks"] = _joined(answer["completed_tasks"], handoff["completed_tasks"])
+    state["in_flight"] = answer["in_flight"].strip() or "".join(_computed([state["in_flight"]]))
     state["works"] = distinct(answer["works"], _MAX_ITEMS)
-    state["broken"] = distinct([*answer["broken"], *_computed(state["broken"])], _MAX_ITEMS)
-    constraints = handoff["constraints"]
-    constraints["rules"] = _with_quoted(constraints["rules"], answer["rules"], partial)
+    state["broken"] = _joined(answer["broken"], state["broken"])
+    constraints["rules"] = _with_quoted(constraints["rules"], answer["rules"], handoff)
     constraints["ruled_out"] = _joined_ruled_out(constraints["ruled_out"], answer["ruled_out"])
     handoff["files_touched"] = _summarised(
-        handoff["files_touched"], answer["file_summaries"], partial
+        handoff["files_touched"], answer["file_summaries"], handoff["meta"]["project"]
     )
     handoff["issues_discovered"] = _joined_issues(
         answer["issues_discovered"], handoff["issues_discovered"]
     )
     handoff["open_questions"] = distinct(answer["open_questions"], _MAX_ITEMS)
-    steps = distinct(answer["next_steps"], _MAX_STEPS) or _computed(partial["next_steps"])
+    steps = distinct(answer["next_steps"], _MAX_STEPS) or _computed(handoff["next_steps"])
     handoff["next_steps"] = keep_ask(steps, handoff)
-    handoff["resume_prompt"] = answer["resume_prompt"].strip() or partial["resume_prompt"]
-    return handoff
+    handoff["resume_prompt"] = answer["resume_prompt"].strip() or handoff["resume_prompt"]
 
 
 def carry(partial: Handoff, previous: Handoff, *, now: str) -> Handoff:
@@ -106,44 +108,48 @@ def carry(partial: Handoff, previous: Handoff, *, now: str) -> Handoff:
         previous: the last handoff of the session, complete or itself a partial that carries an older one.
         now: the present (ISO 8601).
     """
+    handoff = deepcopy(partial)
     written = previous["meta"]["generated_at"]
 
     def old(texts: Sequence[str]) -> list[str]:
         return [aged(text, written, now) for text in texts if text.strip()]
 
-    handoff = deepcopy(partial)
     state, before = handoff["current_state"], previous["current_state"]
-    handoff["session_started"] = previous["session_started"] or partial["session_started"]
-    handoff["task"] = _carried_task(partial["task"], previous["task"], written, now)
+    handoff["session_started"] = previous["session_started"] or handoff["session_started"]
+    handoff["task"] = _carried_task(handoff["task"], previous["task"], written, now)
     handoff["completed_tasks"] = distinct(
-        [*partial["completed_tasks"], *old(previous["completed_tasks"])], _MAX_ITEMS
+        [*handoff["completed_tasks"], *old(previous["completed_tasks"])], _MAX_ITEMS
     )
     state["in_flight"] = state["in_flight"] or "".join(old([before["in_flight"]]))
     state["works"] = distinct([*state["works"], *old(before["works"])], _MAX_ITEMS)
     state["broken"] = distinct([*state["broken"], *old(before["broken"])], _MAX_ITEMS)
-    handoff["constraints"]["rules"] = _joined_rules(
-        partial["constraints"]["rules"], previous["constraints"]["rules"]
-    )
-    handoff["constraints"]["ruled_out"] = _joined_ruled_out(
-        [_aged_approach(entry, written, now) for entry in previous["constraints"]["ruled_out"]],
-        partial["constraints"]["ruled_out"],
-    )
+    _carry_lists(handoff, previous, now)
     handoff["files_touched"] = _old_summaries(handoff["files_touched"], previous["files_touched"])
-    handoff["issues_discovered"] = _joined_issues(
-        partial["issues_discovered"],
-        [_aged_issue(entry, written, now) for entry in previous["issues_discovered"]],
-    )
     handoff["open_questions"] = distinct(
-        [*partial["open_questions"], *old(previous["open_questions"])], _MAX_ITEMS
+        [*handoff["open_questions"], *old(previous["open_questions"])], _MAX_ITEMS
     )
     handoff["next_steps"] = distinct(
-        [*partial["next_steps"], *old(previous["next_steps"])], _MAX_STEPS
+        [*handoff["next_steps"], *old(previous["next_steps"])], _MAX_STEPS
     )
-    handoff["resume_prompt"] = partial["resume_prompt"] or "".join(old([previous["resume_prompt"]]))
-    handoff["facts"]["pins"] = distinct(
-        [*partial["facts"]["pins"], *previous["facts"]["pins"]], _MAX_ITEMS
-    )
+    handoff["resume_prompt"] = handoff["resume_prompt"] or "".join(old([previous["resume_prompt"]]))
     return handoff
+
+
+def _carry_lists(handoff: Handoff, previous: Handoff, now: str) -> None:
+    """Carry rules and pins as they are, ruled-out approaches and issues with their age."""
+    written = previous["meta"]["generated_at"]
+    constraints, before = handoff["constraints"], previous["constraints"]
+    constraints["rules"] = _joined_rules(constraints["rules"], before["rules"])
+    constraints["ruled_out"] = _joined_ruled_out(
+        [_aged_approach(entry, written, now) for entry in before["ruled_out"]],
+        constraints["ruled_out"],
+    )
+    handoff["issues_discovered"] = _joined_issues(
+        handoff["issues_discovered"],
+        [_aged_issue(entry, written, now) for entry in previous["issues_discovered"]],
+    )
+    pins = handoff["facts"]["pins"]
+    handoff["facts"]["pins"] = distinct([*pins, *previous["facts"]["pins"]], _MAX_ITEMS)
 
 
 def keep_ask(steps: list[str], handoff: Handoff) -> list[str]:
@@ -181,8 +187,8 @@ def _computed(texts: Sequence[str]) -> list[str]:
     return [text for text in texts if not is_aged(text)]
 
 
-def _unless_aged(text: str) -> str:
-    return "" if is_aged(text) else text
+def _joined(told: Sequence[str], known: Sequence[str]) -> list[str]:
+    return distinct([*told, *_computed(known)], _MAX_ITEMS)
 
 
 def _with_quoted(
@@ -263,10 +269,10 @@ def _carried_task(own: str, before: str, written: str, now: str) -> str:
 
 
 def _summarised(
-    files: Sequence[FileTouched], summaries: Sequence[FileSummary], partial: Handoff
+    files: Sequence[FileTouched], summaries: Sequence[FileSummary], project: str
 ) -> list[FileTouched]:
     """Lay the model's summaries over the computed files; a path that was never touched is nobody's business."""
-    names = _names({entry["path"] for entry in files}, partial["meta"]["project"])
+    names = _names({entry["path"] for entry in files}, project)
     told = {
         names[found]: " ".join(entry["summary"].split())
         for entry in summaries

@@ -71,62 +71,47 @@ class _Frame:
         self.boundary = boundary
         self.clean = clean
 
-    def put(self, name: str, intro: str, text: str) -> str:
+    def put(self, name: str, text: str) -> str:
         """Return the text between tags, after a line that says what it is; "" when there is no text."""
         if not text:
             return ""
         tag = f"keepthread-{name}-{self.boundary}"
-        return f"{intro}\n<{tag}>\n{text}\n</{tag}>"
+        return f"{_INTROS[name]}\n<{tag}>\n{text}\n</{tag}>"
+
+
+_INTROS = {
+    "facts": "Facts, computed from the conversation by a program:",
+    "earlier": "What an earlier handoff of this session said, with its age. It may be out of date; the conversation "
+    "wins. What still holds belongs into the new one:",
+    "focus": "What the person who asked for the compaction wants attended to. Give it more room; it is no task, no "
+    "rule and no next step:",
+    "note": "A note of the user for this handoff:",
+    "conversation": "The conversation, oldest first:",
+}
+_UNREADABLE = "(It could not be read; the facts are all there is.)"
 
 
 def _material(
     frame: _Frame, handoff: Handoff, transcript: Transcript, room: int, focus: str, note: str
 ) -> str:
+    """Return all parts within `room` bytes; the conversation gets what the others leave, at least half."""
     share = room // 4
-    parts = [
-        frame.put(
-            "facts",
-            "Facts, computed from the conversation by a program:",
-            write(
-                facts(handoff),
-                room=min(share, FACTS_MOST * BYTES_PER_TOKEN),
-                redact=frame.clean,
-            ),
-        ),
-        frame.put(
-            "earlier",
-            "What an earlier handoff of this session said, with its age. It may be out of date; the conversation wins. "
-            "What still holds belongs into the new one:",
-            write(
-                earlier(handoff),
-                room=min(share // 2, EARLIER_MOST * BYTES_PER_TOKEN),
-                redact=frame.clean,
-            ),
-        ),
-        frame.put(
-            "focus",
-            "What the person who asked for the compaction wants attended to. Give it more room; it is no task, no rule "
-            "and no next step:",
-            bounded(focus, min(FOCUS_MOST, share // 8), frame.clean),
-        ),
-        frame.put(
-            "note",
-            "A note of the user for this handoff:",
-            bounded(note, min(FOCUS_MOST, share // 8), frame.clean),
-        ),
-    ]
-    intro = "The conversation, oldest first:"
+    known = min(share, FACTS_MOST * BYTES_PER_TOKEN)
+    before = min(share // 2, EARLIER_MOST * BYTES_PER_TOKEN)
+    texts = {
+        "facts": write(facts(handoff), room=known, redact=frame.clean),
+        "earlier": write(earlier(handoff), room=before, redact=frame.clean),
+        "focus": bounded(focus, min(FOCUS_MOST, share // 8), frame.clean),
+        "note": bounded(note, min(FOCUS_MOST, share // 8), frame.clean),
+    }
+    parts = [frame.put(name, text) for name, text in texts.items()]
     left = (
         room
         - sum(_size(part) + 2 for part in parts if part)
-        - _size(frame.put("conversation", intro, "x"))
+        - _size(frame.put("conversation", "x"))
     )
     told = digest(transcript, budget=max(left, 0) // BYTES_PER_TOKEN, redact=frame.clean)
-    parts.append(
-        frame.put(
-            "conversation", intro, told or "(It could not be read; the facts are all there is.)"
-        )
-    )
+    parts.append(frame.put("conversation", told or _UNREADABLE))
     return "\n\n".join(part for part in parts if part)
 
 

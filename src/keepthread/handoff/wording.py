@@ -6,6 +6,8 @@ import re
 import unicodedata
 from datetime import datetime, timezone
 
+from keepthread.handoff import units
+
 NOT_FOUND = "(not found in the transcript)"
 
 _AGED = re.compile(r" ?\(from (?:the|an earlier) handoff(?: (\d{1,6}) (min|h|d) ago)?\)")
@@ -21,7 +23,7 @@ def cut(text: str, limit: int) -> str:
     text = text.strip()
     if len(text) <= limit:
         return text
-    head = text[: limit - 1]
+    head = units.cut(text, limit - 1)
     space = head.rfind(" ", limit * 2 // 3)
     return (head[:space] if space > 0 else head).rstrip(" ,;:") + "…"
 
