@@ -6,11 +6,11 @@ import json
 import os
 import time
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 from keepthread import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # loading typing costs a hook more than everything else here
+    from typing import Any
 
 NAME = "log.jsonl"
 ROTATE_AT = 1_000_000  # bytes
