@@ -1,1 +1,1 @@
-"""What code can read out of a transcript: files, commands, asks, rules, identifiers. No model, no guessing of meaning."""
+"""What code can read out of a transcript: files, commands, asks, rules, identifiers. No model is asked."""

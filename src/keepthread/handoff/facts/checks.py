@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Sequence
 
 from keepthread.handoff.facts.shell import Piece, simple
-from keepthread.handoff.facts.text import one_line
+from keepthread.handoff.facts.text import one_line, word_set
 
-_TOOLS = frozenset(
+_TOOLS = word_set(
     """pytest py.test tox nox jest vitest mocha ava tap tsc vue-tsc eslint ruff mypy pyright basedpyright flake8 pylint
     phpunit pest phpstan psalm rspec rubocop ctest ninja golangci-lint staticcheck biome oxlint stylelint shellcheck
     hadolint ktlint detekt swiftlint credo dialyzer clippy-driver xcodebuild gradle gradlew mvn mvnw make just
-    pre-commit unittest turbo nx""".split()
+    pre-commit unittest turbo nx"""
 )
 _SUBCOMMANDS: dict[str, frozenset[str]] = {
     "cargo": frozenset(("test", "nextest", "check", "clippy", "build", "bench", "fmt")),
@@ -60,6 +60,10 @@ _NODE_BUILTINS = frozenset(
         "why",
         "x",
     )
+)
+_NODE_RUN = frozenset(("run", "run-script", "workspace", "exec"))
+_NODE_PLACE = frozenset(
+    ("--filter", "-F", "--prefix", "-C", "--cwd", "-w", "--workspace", "workspace")
 )
 _RUNNERS = frozenset(("npx", "bunx", "uvx", "pipx", "xvfb-run", "dotenv"))
 _RUN_WITH = frozenset(
@@ -117,7 +121,9 @@ _RESULTS: tuple[Pattern, ...] = (
     _pattern(r"^[ \t]*\d+ (?:passing|failing)\b[^\n]{0,40}", _joined),
     _pattern(r"^Ran \d+ tests? in [^\n]{0,20}|^(?:OK|FAILED)(?: \([^\n]{0,60}\))?$", _joined),
     _pattern(r"^(?:\[[A-Z]+\][ \t]*)?Tests run: \d+[^\n]{0,100}"),
-    _pattern(r"^(?:\[[A-Z]+\][ \t]*)?BUILD (?:SUCCESS(?:FUL)?|FAIL(?:URE|ED))[^\n]{0,40}|^Build succeeded\.?|^Build FAILED\.?"),
+    _pattern(
+        r"^(?:\[[A-Z]+\][ \t]*)?BUILD (?:SUCCESS(?:FUL)?|FAIL(?:URE|ED))[^\n]{0,40}|^Build (?:succeeded|FAILED)\.?"
+    ),
     _pattern(r"^(?:Passed|Failed)![ \t]+-[^\n]{0,120}"),
     _pattern(r"^\d+ examples?, \d+ failures?[^\n]{0,40}|^OK \(\d+ tests?[^\n]{0,60}"),
     _pattern(r"^ok[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\))", _go_ok),
@@ -129,7 +135,8 @@ _RESULTS: tuple[Pattern, ...] = (
     _pattern(r"^[^\n]{0,40}\bfound (?:no |\d+ )[^\n]{0,80}"),
 )  # fmt: skip
 _FAILED = re.compile(
-    r"\b[1-9]\d* (?:failed|failing|failures?|errors?\b)|\bFAILED\b|\bFAIL\b|^\d+ errors?: |BUILD FAIL|Build FAILED|Failed!|Failures: [1-9]|Errors: [1-9]|\*\*\*|error TS|: error|^error|Failed to compile"
+    r"\b[1-9]\d* (?:failed|failing|failures?|errors?\b)|\bFAILED\b|\bFAIL\b|^\d+ errors?: |BUILD FAIL"
+    r"|Build FAILED|Failed!|Failures: [1-9]|Errors: [1-9]|\*\*\*|error TS|: error|^error|Failed to compile"
 )
 _TELLS = re.compile(r"\d|error|warn|ok\b|pass|success|built|done|clean|fail", re.IGNORECASE)
 _EXIT = re.compile(r"^Exit code (\d+)")
@@ -193,16 +200,13 @@ def says_failed(line: str) -> bool:
 
 
 def _node_script(program: str, rest: Sequence[str]) -> str:
-    words = [word for word in rest if not word.startswith("-")]
-    # `--filter pkg`, `--prefix dir`, `-C dir`, `-w pkg`, `workspace pkg`: the value is no script.
-    for option, value in zip(rest, rest[1:], strict=False):
-        if (
-            option
-            in ("--filter", "-F", "--prefix", "-C", "--cwd", "-w", "--workspace", "workspace")
-            and value in words
-        ):
-            words.remove(value)
-    words = [word for word in words if word not in ("run", "run-script", "workspace", "exec")]
+    words: list[str] = []
+    skip = False
+    for word in rest:
+        # `--filter pkg`, `-C dir`, `workspace pkg`: the value is no script.
+        if not skip and not word.startswith("-") and word not in _NODE_RUN:
+            words.append(word)
+        skip = word in _NODE_PLACE
     if not words:
         return ""
     if words[0] in ("t", "tst") and program == "npm":

@@ -151,7 +151,7 @@ def _facts(base: _Collected, paths: Paths, git: Git, pins: Sequence[str]) -> Fac
         names = carry.identifiers(names, previous, identifiers.MOST)
         kept += previous["facts"]["pins"]
     return {
-        "pending_ask": messages.pending(base.items, base.todos),
+        "pending_ask": messages.pending(base.items),
         "user_messages": messages.said(base.items),
         "commands": commands.ranked(base.runs, len(base.items)),
         "last_check": commands.last_check(base.runs),

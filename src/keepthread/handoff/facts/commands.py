@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 from keepthread.handoff.facts import calls, checks, shell
 from keepthread.handoff.facts.shell import Piece
-from keepthread.handoff.facts.text import source
+from keepthread.handoff.facts.text import source, word_set
 from keepthread.handoff.model import Check, Command, Outcome
 from keepthread.transcript.model import Call, Item, Message
 
 MOST = 60
 _LONGEST = 300
-_LOOKING = frozenset(
+_LOOKING = word_set(
     """ls cat grep rg find head tail echo pwd wc which tree file stat sed awk less more sort uniq cut diff du df ps env
     printenv date whoami type test true false sleep cd pushd popd bat fd jq xxd tr basename dirname realpath readlink
     get-content get-childitem select-string select-object where-object write-output write-host measure-object
-    foreach-object test-path get-location get-command out-string format-table gc gci dir""".split()
+    foreach-object test-path get-location get-command out-string format-table gc gci dir"""
 )
 _GIT_LOOKING = frozenset(
     (
@@ -208,7 +208,15 @@ def _run(call: Call, command: str, at: int, ended: frozenset[str]) -> Run:
 
 def _is_target(word: str) -> bool:
     """Return whether an argument narrows a check to a place; "everything" narrows it to nothing."""
-    if word.startswith("-") or word.rstrip("/") in (".", "./...", "...", "src", "tests", "test", "--workspace"):
+    if word.startswith("-") or word.rstrip("/") in (
+        ".",
+        "./...",
+        "...",
+        "src",
+        "tests",
+        "test",
+        "--workspace",
+    ):
         return False
     return "/" in word or "." in word or "::" in word
 
@@ -242,8 +250,6 @@ def looks(piece: Piece) -> bool:
 
 
 def _acts(piece: Piece) -> bool:
-    return (
-        piece.program in GROUPED
-        and not looks(piece)
-        or bool(re.match(r"\.?/?(?:scripts|bin|tools)/", piece.words[0] if piece.words else ""))
-    )
+    if piece.program in GROUPED:
+        return not looks(piece)
+    return bool(piece.words) and bool(re.match(r"\.?/?(?:scripts|bin|tools)/", piece.words[0]))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from keepthread.handoff.facts.text import word_set
+
 _SPLIT = re.compile(r"[\s,.!;:~…、。！，·-]+")
 _LONGEST = 40
-_WORDS = frozenset(
+_WORDS = word_set(
     """yes y yep yeah yup ya sure ok okay k kk fine good great nice perfect cool go ahead on do it that proceed continue
     please lgtm approved agreed right correct exactly now then and so c next keep going thanks thank you resume
     alright absolutely definitely both all of them sounds looks to me works for first second third option
@@ -22,12 +24,15 @@ _WORDS = frozenset(
     evet tamam devam et olur peki lütfen
     ano jo pokračuj dobře jistě da kör på fortsätt okej kyllä jatka joo igen folytasd ναι συνέχισε כן המשך
     vâng được tiếp tục đi lanjut iya oke ya silakan teruskan
-    نعم اجل أكمل استمر تابع حسنا تمام हाँ हां ठीक है जारी रखो करो आगे बढ़ो""".split()
+    نعم اجل أكمل استمر تابع حسنا تمام हाँ हां ठीक है जारी रखो करो आगे बढ़ो"""
 )
-_WHOLE = frozenset(
-    """好 好的 好吧 是 是的 对 對 嗯 行 可以 可以的 继续 繼續 请继续 請繼續 继续吧 没问题 同意 ok的 开始 开始吧 好继续 好的继续
-    はい うん お願いします おねがいします 続けて 続けてください 進めて 進めてください いいよ いいです オッケー 了解 大丈夫です
-    네 넵 예 응 좋아 좋아요 계속 계속해 계속해줘 계속하세요 진행해 진행해줘 진행하세요 그래 ㅇㅇ 알겠어 ใช่ ต่อ ต่อเลย โอเค""".split()
+_WHOLE = word_set(
+    """
+    好 好的 好吧 是 是的 对 對 嗯 行 可以 可以的 继续 繼續 请继续 請繼續 继续吧 没问题 同意 ok的
+    开始 开始吧 好继续 好的继续 はい うん お願いします おねがいします 続けて 続けてください
+    進めて 進めてください いいよ いいです オッケー 了解 大丈夫です 네 넵 예 응 좋아 좋아요 계속
+    계속해 계속해줘 계속하세요 진행해 진행해줘 진행하세요 그래 ㅇㅇ 알겠어 ใช่ ต่อ ต่อเลย โอเค
+    """
 )
 
 

@@ -52,9 +52,7 @@ def of(pieces: Sequence[Piece]) -> list[Effect]:
 
 
 def _placed(effect: Effect, cwd: str) -> Effect:
-    return (
-        Effect(effect.kind, effect.path, effect.came_from, cwd) if cwd else effect
-    )
+    return Effect(effect.kind, effect.path, effect.came_from, cwd) if cwd else effect
 
 
 def _is_file(effect: Effect) -> bool:
@@ -226,7 +224,8 @@ def _get_content(piece: Piece) -> Iterator[Effect]:
 
 _PROGRAMS: dict[str, Callable[[Piece], Iterator[Effect]]] = {
     "rm": _remove, "unlink": _remove, "trash": _remove, "del": _remove,
-    "mv": _move, "cp": _copy, "touch": _touch, "mkdir": _make_folder, "tee": _tee, "sed": _sed, "gsed": _sed, "perl": _perl,
+    "mv": _move, "cp": _copy, "touch": _touch, "mkdir": _make_folder, "tee": _tee,
+    "sed": _sed, "gsed": _sed, "perl": _perl,
     "cat": _show, "head": _show, "tail": _show, "nl": _show, "bat": _show, "less": _show,
     "curl": _download, "wget": _download, "git": _git,
     "remove-item": _remove_item, "ri": _remove_item, "new-item": _new_item, "ni": _new_item,

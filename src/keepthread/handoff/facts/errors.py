@@ -18,7 +18,7 @@ MOST = 8
 _FRESH = 40  # items; older failures of one-off scripts have been given up
 _LONGEST = 400
 _HARMLESS = re.compile(
-    r"has not been read yet|has been modified since|Sibling tool call errored|InputValidationError|No such tool available"
+    r"has not been read yet|has been modified since|Sibling tool call errored|InputValidationError|No such tool"
     r"|Cancelled|was cancelled|String to replace not found|Found \d+ matches of the string|No changes to make"
     r"|No task found|File does not exist|EISDIR|exceeds maximum allowed|The user doesn't want|Path does not exist"
     r"|hook (?:error|returned)|blocked by|Request failed with status code|Unable to verify|user-rejected|Blocked:",
@@ -26,7 +26,8 @@ _HARMLESS = re.compile(
 )
 _EMPTY_FAILURE = re.compile(r"\s*(?:Exit code \d+)?\s*")
 _TELLING = re.compile(
-    r"error|fail|exception|traceback|panic|fatal|denied|refused|not found|no such|cannot|can't|undefined|unexpected|expected|assert|missing|invalid|unresolved|ERR!|E\d{3,5}\b|TS\d{3,5}",
+    r"error|fail|exception|traceback|panic|fatal|denied|refused|not found|no such"
+    r"|cannot|can't|undefined|unexpected|expected|assert|missing|invalid|unresolved|ERR!|E\d{3,5}\b|TS\d{3,5}",
     re.IGNORECASE,
 )
 _NOISE = re.compile(
@@ -46,8 +47,14 @@ class Failure:
 
 def standing(items: Sequence[Item], every: Sequence[Run], paths: Paths) -> list[StandingError]:
     """Return the errors nothing has cleared since, latest first."""
-    open_failures = [each for each in _shell_failures(every) if each.lasting or len(items) - each.at <= _FRESH]
-    open_failures += _tool_failures(items, paths)
+    open_failures = [
+        each for each in _shell_failures(every) if each.lasting or len(items) - each.at <= _FRESH
+    ]
+    open_failures += [
+        each
+        for each in _tool_failures(items, paths)
+        if each.lasting or len(items) - each.at <= _FRESH
+    ]
     latest = sorted(open_failures, key=lambda failure: -failure.at)
     return [failure.error for failure in latest[:MOST]]
 
@@ -92,7 +99,9 @@ def _shell_failures(every: Sequence[Run]) -> list[Failure]:
 
 def _lasts(run: Run) -> bool:
     """Return whether a failure is one of a command that will be run again, not of a script written for the moment."""
-    return bool(run.tool) or ("\n" not in run.command and any(piece.program in commands.GROUPED for piece in run.pieces))
+    return bool(run.tool) or (
+        "\n" not in run.command and any(piece.program in commands.GROUPED for piece in run.pieces)
+    )
 
 
 def _run_error(run: Run) -> StandingError:
@@ -141,7 +150,7 @@ def _tool_failures(items: Sequence[Item], paths: Paths) -> list[Failure]:
                 "source": source(item.result.place),
             }
             open_failures.pop(key, None)
-            open_failures[key] = Failure(at, error)
+            open_failures[key] = Failure(at, error, lasting=calls.is_edit(item))
     return list(open_failures.values())
 
 

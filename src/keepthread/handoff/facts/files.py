@@ -171,11 +171,9 @@ def _book_call(ledger: Ledger, call: Call, at: int, paths: Paths) -> None:
 
 
 def _book_edit(ledger: Ledger, call: Call, path: str, at: int) -> None:
-    result = call.result
-    kind = result.data.get("type") if result else None
-    new = kind == "create" or (
-        kind is None and bool(result) and "created successfully" in result.text[:200]
-    )  # type: ignore[union-attr]
+    kind = call.result.data.get("type") if call.result else None
+    said = call.result.text[:200] if call.result else ""
+    new = kind == "create" or (kind is None and "created successfully" in said)
     entry = ledger.change(path, at, new=new)
     changed = calls.changes(call)
     if call.name == "Write":
@@ -199,7 +197,11 @@ def _book_shell(ledger: Ledger, call: Call, at: int, paths: Paths) -> None:
     for effect in effects.of(shell.pieces(command, powershell=call.name == "PowerShell")):
         cwd = call.cwd
         if effect.cwd:
-            cwd = effect.cwd if is_absolute(effect.cwd) else f"{(cwd or paths.cwd).rstrip('/')}/{effect.cwd}"
+            cwd = (
+                effect.cwd
+                if is_absolute(effect.cwd)
+                else f"{(cwd or paths.cwd).rstrip('/')}/{effect.cwd}"
+            )
         path = ledger.spelling(paths.show(effect.path, cwd))
         # Logs, downloads and scratch scripts elsewhere are not the work.
         if not path or not (paths.inside(path) or path in ledger.files):

@@ -57,14 +57,22 @@ _POINTING = (
 )
 _PROSE = ("description", "prompt", "plan", "content", "message")
 _REPORTERS = frozenset(("Task", "Agent", "TaskOutput", "WebFetch"))
-_SPEAKING = frozenset(("prompt", "queued", "command", "rejection", "approval", "answer", "bash", "memory", "reply"))
+_SPEAKING = frozenset(
+    ("prompt", "queued", "command", "rejection", "approval", "answer", "bash", "memory", "reply")
+)
 # What stands in outputs and inputs by the hundred and is hardly ever used again, unless somebody speaks of it.
 _RARELY_NEEDED: Mapping[str, float] = {
-    "uuid": 0.3, "number": 0.3, "flag": 0.4, "hash": 0.5, "issue": 0.5, "url": 0.6, "dotted": 0.6, "plain": 0.6, "path": 0.8,
+    "uuid": 0.3, "number": 0.3, "flag": 0.4, "hash": 0.5, "issue": 0.5, "url": 0.6, "dotted": 0.6, "plain": 0.6,
+    "path": 0.8,
 }  # fmt: skip
 # Commands and tools whose output says what is to be done.
-_DESCRIBES = re.compile(r"\b(?:gh|glab|hub)\s+(?:issue|pr|mr)\s+view\b|\b(?:bd|jira|linear|tea|ticket)\s+(?:issue\s+)?(?:show|view|get)\b")
-_ISSUE_TOOL = re.compile(r"mcp__.*(?:get|read|view|fetch)_?\w*(?:issue|ticket|task|page|document|pull_request)", re.IGNORECASE)
+_DESCRIBES = re.compile(
+    r"\b(?:gh|glab|hub)\s+(?:issue|pr|mr)\s+view\b|\b(?:bd|jira|linear|tea|ticket)\s+(?:issue\s+)?(?:show|view|get)\b"
+)
+_ISSUE_TOOL = re.compile(
+    r"mcp__.*(?:get|read|view|fetch)_?\w*(?:issue|ticket|task|page|document|pull_request)",
+    re.IGNORECASE,
+)
 _DOCUMENTS = (".md", ".mdx", ".rst", ".txt", ".adoc", ".markdown")
 _NO_PROSE = frozenset(("Write", "Edit", "MultiEdit", "NotebookEdit"))
 
@@ -75,7 +83,8 @@ class _Name:
     score: float = 0.0
     near: str = ""
     spoken: bool = False  # by the user or the agent, in words
-    bond: int = 0  # how firmly `near` is known: 4 declared there, 3 edited there, 2 looked for there, 1 spoken of beside it
+    # How firmly `near` is known: 4 declared there, 3 edited there, 2 looked for there, 1 spoken of beside it.
+    bond: int = 0
 
 
 @dataclass(slots=True)
@@ -160,10 +169,15 @@ class _Index:
             seen = self.known[name]
             if name in needless:
                 continue
-            if seen.near in named and len(beside.setdefault(seen.near, [])) < 20 and seen.kind in ("name", "flag"):
+            if (
+                seen.bond >= 2
+                and seen.near in named
+                and len(beside.setdefault(seen.near, [])) < 20
+                and seen.kind in ("name", "flag")
+            ):
                 beside[seen.near].append(name)
             if len(best) < MOST:
-                best.append({"text": name, "kind": seen.kind, "near": seen.near[:_LONGEST]})  # type: ignore[typeddict-item]
+                best.append({"text": name, "kind": seen.kind, "near": seen.near[:_LONGEST]})
         return Ranking(scores, best, beside)
 
     def _message(self, at: int, message: Message, recency: float) -> None:
@@ -238,8 +252,18 @@ class _Index:
         if calls.refused(call):
             return
         for old, new in calls.changes(call)[:20]:
-            self._take(_without_colours(self._found(old[:_CONTENT], strong=False)), _REPLACED * recency, path, 3)
-            self._take(_without_colours(self._found(new[:_CONTENT], strong=False)), _WRITTEN * recency, path, 3)
+            self._take(
+                _without_colours(self._found(old[:_CONTENT], strong=False)),
+                _REPLACED * recency,
+                path,
+                3,
+            )
+            self._take(
+                _without_colours(self._found(new[:_CONTENT], strong=False)),
+                _WRITTEN * recency,
+                path,
+                3,
+            )
 
     def _result(self, call: Call, path: str, recency: float, room: int) -> None:
         if call.result is None or call.result.rejected:
@@ -257,7 +281,11 @@ class _Index:
 
     def _result_weight(self, call: Call, path: str) -> float:
         """Return how much a result's names count: what describes the work counts more than what is worked on."""
-        if call.name in _REPORTERS or _DESCRIBES.search(calls.command_of(call)) or _ISSUE_TOOL.search(call.name):
+        if (
+            call.name in _REPORTERS
+            or _DESCRIBES.search(calls.command_of(call))
+            or _ISSUE_TOOL.search(call.name)
+        ):
             return _REPORTED
         if not calls.is_read(call):
             return _PRINTED
@@ -274,12 +302,11 @@ class _Index:
         links = names.urls(text)
         return (*found, *((url, "url") for url in dict.fromkeys(links))) if links else found
 
-    def _take(
-        self, found: Iterable[tuple[str, str]], weight: float, near: str, bond: int
-    ) -> None:
-        for text, kind in found:
-            if kind == "path" and is_absolute(text):
-                text = self.paths.show(text) or text
+    def _take(self, found: Iterable[tuple[str, str]], weight: float, near: str, bond: int) -> None:
+        for written, kind in found:
+            text = written
+            if kind == "path" and is_absolute(written):
+                text = self.paths.show(written) or written
                 if text == ".":
                     continue
             seen = self.known.get(text)
@@ -294,7 +321,11 @@ def _final(name: str, seen: _Name, edited: set[str]) -> float:
     score = seen.score * (1.25 if seen.near in edited else 1.0)
     if seen.spoken:
         return score
-    form = "plain" if seen.kind == "name" and name.isalpha() and (name.islower() or name.istitle()) else seen.kind
+    form = (
+        "plain"
+        if seen.kind == "name" and name.isalpha() and (name.islower() or name.istitle())
+        else seen.kind
+    )
     form = "dotted" if form == "name" and "." in name else form
     return score * _RARELY_NEEDED.get(form, 1.0)
 

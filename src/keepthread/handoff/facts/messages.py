@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from keepthread.handoff.facts import calls
 from keepthread.handoff.facts.confirmations import is_bare
 from keepthread.handoff.facts.text import as_dict, as_list, as_text, head_tail, one_line, source
-from keepthread.handoff.model import Given, Rejection, RuledOut, Sourced, Todo
+from keepthread.handoff.model import Given, Rejection, RuledOut, Sourced
 from keepthread.transcript.model import Call, Item, Message
 from keepthread.transcript.wording import is_local_command
 
@@ -69,7 +69,7 @@ def said(items: Sequence[Item]) -> list[Sourced]:
     return found[::-1]
 
 
-def pending(items: Sequence[Item], todos: Sequence[Todo]) -> Sourced | None:
+def pending(items: Sequence[Item]) -> Sourced | None:
     """Return the last ask that is not answered in full; when all are, the last one.
 
     An ask that only says yes stands with the proposal it confirms. What was queued while the agent worked, or said
@@ -95,21 +95,22 @@ def pending(items: Sequence[Item], todos: Sequence[Todo]) -> Sourced | None:
     return {"text": text, "source": source(last.place)}
 
 
-def is_answered(items: Sequence[Item], todos: Sequence[Todo]) -> bool:
-    """Return whether the agent's turn looks finished: it spoke last, and no task is open."""
-    asks = [at for at, item in enumerate(items) if isinstance(item, Message) and is_ask(item)]
-    if not asks:
-        return True
-    open_tasks = any(todo["status"] != "completed" for todo in todos)
-    return not open_tasks and _answered(items, asks[-1], len(items))
-
-
 def task(items: Sequence[Item], earlier: Sequence[Message]) -> str:
-    """Return what the session is about: its first substantial ask, bounded; "" when nothing was asked."""
-    for message in [*earlier, *(item for item in items if isinstance(item, Message))]:
-        if is_substantial(message):
-            return head_tail(message.text, _TASK)
-    first = next((item for item in items if isinstance(item, Message) and is_ask(item)), None)
+    """Return what the session is about: its first substantial ask, bounded; "" when nothing was asked.
+
+    A slash command says little of its own; it stands only where nothing better was said.
+    """
+    asks = [item for item in [*earlier, *items] if isinstance(item, Message) and is_ask(item)]
+    telling = [ask for ask in asks if is_substantial(ask)]
+    best = next(
+        (
+            ask
+            for ask in telling
+            if ask.via != "command" or len(ask.text.partition(" ")[2]) >= _LEAST
+        ),
+        None,
+    )
+    first = best or next(iter(telling), None) or next(iter(asks), None)
     return head_tail(first.text, _TASK) if first else ""
 
 
@@ -135,7 +136,7 @@ def answers(items: Sequence[Item]) -> list[Given]:
 
 
 def open_questions(items: Sequence[Item]) -> list[str]:
-    """Return what the agent asked and nobody answered: an open AskUserQuestion, or the question its last words end in."""
+    """Return what the agent asked and nobody answered: an open AskUserQuestion, or what its last words end in."""
     last_call = next((item for item in reversed(items) if isinstance(item, Call)), None)
     found: list[str] = []
     if last_call is not None and last_call.result is None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from keepthread.handoff.facts.text import word_set
+
 Found = tuple[tuple[str, str], ...]
 
 _TOKEN = re.compile(r"[\w$@#~./\\:%+-]{3,}")
@@ -29,7 +31,9 @@ _ERROR_CODE = re.compile(
     r"E(?:ACCES|NOENT|PERM|EXIST|ADDRINUSE|CONNREFUSED|CONNRESET|PIPE|BUSY|MFILE|NOSPC|TIMEDOUT|INVAL|ISDIR|NOTDIR|NOTEMPTY"
     r"|LOOP|RESOLVE|XDEV|NOMEM|AGAIN|INTR|ROFS)|[A-Z]{1,5}\d{3,5}"
 )
-_DOTFILE = re.compile(r"\.(?:env|git|docker|eslint|prettier|npm|nvm|babel|editor|claude|vscode|idea|github|husky|pre-|rubocop|flake8|pylint|tool-|bash|zsh|ssh|aws|beads|cursor|gitlab|ci\b|config|venv)[\w.-]*")
+_DOTFILE = re.compile(
+    r"\.(?:env|git|docker|eslint|prettier|npm|nvm|babel|editor|claude|vscode|idea|github|husky|pre-|rubocop|flake8|pylint|tool-|bash|zsh|ssh|aws|beads|cursor|gitlab|ci\b|config|venv)[\w.-]*"
+)
 _KEBAB = re.compile(r"@?[a-z][a-z0-9]*(?:[-.:][a-z0-9]+)+")
 _EXTENSION = re.compile(r"\.([A-Za-z][A-Za-z0-9]{0,9})$")
 _PLAIN_SEGMENTS = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+)+")
@@ -37,23 +41,26 @@ _NUMERIC_PATH = re.compile(r"[\d./:-]+")
 _IDEOGRAPHS = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]+")
 _EDGE = ".,:;!?-+%/\\~@#"
 
-FILE_EXTENSIONS = frozenset(
-    """py pyi pyx ipynb js jsx mjs cjs ts tsx mts cts vue svelte astro go rs rb php java kt kts scala groovy gradle swift
+FILE_EXTENSIONS = word_set(
+    """
+    py pyi pyx ipynb js jsx mjs cjs ts tsx mts cts vue svelte astro go rs rb php java kt kts scala groovy gradle swift
     m mm c h cc cpp cxx hpp hh cs fs vb lua pl pm r jl dart ex exs erl hs ml clj cljs elm zig nim sol sh bash zsh fish
     ps1 psm1 bat cmd sql graphql gql proto json jsonl json5 jsonc yaml yml toml ini cfg conf env lock xml html htm css
     scss sass less md mdx rst txt adoc tex csv tsv log svg png jpg jpeg gif webp ico pdf tf tfvars hcl nix bzl cmake mk
-    dockerfile csproj sln props patch diff snap test spec pem key crt zip gz tar whl wasm map db sqlite omp plist""".split()
+    dockerfile csproj sln props patch diff snap test spec pem key crt zip gz tar whl wasm map db sqlite omp plist"""
 )
 # Proper nouns and units that look like code names and are not.
-_NOT_NAMES = frozenset(
-    """GitHub GitLab JavaScript TypeScript OpenAI ChatGPT DevOps macOS iOS iPhone PyPI npmjs YouTube LinkedIn StackOverflow
-    VSCode WebSocket PostgreSQL MySQL MongoDB GraphQL NodeJS PowerShell WordPress README.md's utf-8 UTF-8 SHA-1 SHA-256
-    ISO-8601 AES-256 RSA-2048 COVID-19 HTTP-2 GPT-4 GPT-5 e.g i.e etc. vs. Node.js Next.js Vue.js React.js""".split()
+_NOT_NAMES = word_set(
+    """
+    GitHub GitLab JavaScript TypeScript OpenAI ChatGPT DevOps macOS iOS iPhone PyPI npmjs YouTube LinkedIn VSCode
+    StackOverflow WebSocket PostgreSQL MySQL MongoDB GraphQL NodeJS PowerShell WordPress utf-8 UTF-8 SHA-1 SHA-256
+    ISO-8601 AES-256 RSA-2048 COVID-19 HTTP-2 GPT-4 GPT-5 e.g i.e etc. vs. Node.js Next.js Vue.js React.js
+    """
 )
-_PLAIN_QUOTED = frozenset(
+_PLAIN_QUOTED = word_set(
     """the and for not you are all any was has true false null none undefined this that self void int str string number
     bool boolean float list dict object array yes main master HEAD origin error value name type key data file path text
-    test tests src foo bar baz""".split()
+    test tests src foo bar baz"""
 )
 
 
@@ -163,7 +170,11 @@ def _fixed_form(bare: str) -> str:
         return "hash"
     if (first.isdigit() or first == "v") and "." in bare and _VERSION.fullmatch(bare):
         return "number"
-    if ":" in bare and _HOST_PORT.fullmatch(bare) and not _has_file_extension(bare.partition(":")[0]):
+    if (
+        ":" in bare
+        and _HOST_PORT.fullmatch(bare)
+        and not _has_file_extension(bare.partition(":")[0])
+    ):
         return "number"
     return "issue" if ("#" in bare or "-" in bare) and _ISSUE.fullmatch(bare) else ""
 

@@ -11,7 +11,7 @@ _ENGLISH_WORDS = re.compile(
 
 # What looks like an order and is none: "I don't know", "it doesn't work".
 _NOT_ORDERS = re.compile(
-    r"\bi\s+(?:don[’']?t|do\s+not|never|always)\s+(?:know|think|see|understand|believe|remember|get|recall|have|mind|care|saw|got|had)\b"
+    r"\bi\s+(?:don[’']?t|do\s+not|never|always)\s+(?:know|think|see|understand|believe|remember|get|recall|have|need|mind|care|saw|got|had)\b"
     r"|\b(?:it|they|we|you|he|she|these|those|tests?|which|that|still|but)\s+(?:don[’']?t|do\s+not|never|always|must)\s+(?:work|works|exist|match|show|appear|seem|look|pass|compile|load|render|have|fail|fails|be|happen|happens|see|get)\b"
     r"|\b(?:was|were|is|are|been|has|have|had|got|gets)\s+(?:never|always|not\s+allowed)\b|\bnever\s+(?:\w+ed|worked|ran|seen|been|got)\b"
     r"|\b(?:why|how|what|whether|if)\s+\w+\s+(?:don[’']?t|do\s+not)\b|\bdon[’']?t\s+(?:work|exist|match|seem|appear|worry|know|understand)\b|\bmust\s+have\s+been\b"
@@ -19,16 +19,23 @@ _NOT_ORDERS = re.compile(
     re.IGNORECASE,
 )
 _ENGLISH = re.compile(
-    r"""\b(?:never|always|from\s+now\s+on|going\s+forward|from\s+here\s+on|in\s+(?:the\s+)?future|remember(?:\s+(?:to|that|not))?|keep\s+in\s+mind
-    |make\s+sure|be\s+sure|ensure|must(?:n[’']t)?|do\s+not|don[’']?t|no\s+more|no\s+longer|avoid|refrain|stop\s+\w+ing|quit\s+\w+ing
-    |instead\s+of|rather\s+than|instead|prefer(?:ably)?|under\s+no\s+circumstances|at\s+all\s+times|every\s+time|each\s+time|whenever
-    |without\s+(?:asking|my|changing|touching|breaking|using|adding)|unless\s+i|until\s+i|ask\s+(?:me\s+)?(?:first|before)|before\s+(?:you\s+)?(?:commit|push|edit|chang|mak|delet|start)\w*
-    |shouldn[’']t|should\s+(?:never|always|not|only)|can(?:not|[’']t)\s+(?:use|change|touch|edit|modify|break)|may\s+not|not\s+allowed|forbidden|mandatory|required\s+to|need\s+to\s+(?:always|never)
-    |i\s+(?:don[’']?t|do\s+not)\s+(?:want|like|need)|i\s+(?:want|prefer|need|expect)\s+(?:you|all|every|the|it)|i[’']d\s+(?:rather|prefer)
-    |only\s+(?:use|edit|touch|change|modify|run|write|work|commit|add|for|in|after|if|when|with|the)|just\s+use|exclusively|strictly|not\s+\w+\s+but
-    |leave\s+.{1,60}\s+(?:alone|as\s+is|untouched|unchanged)|keep\s+.{1,60}(?:as\s+is|untouched|unchanged|simple|short|minimal|in\s+sync|compatible)
-    |hands\s+off|off[\s-]limits|no\s+(?:need\s+to|emojis?|mocks?|comments?|new\s+\w+|extra\s+\w+|hacks?|placeholders?|todos?|force[\s-]push\w*|dependencies|changes\s+to|inline|any\b|default)|stick\s+(?:to|with)
-    |follow\s+(?:the|our|my|these|this)|use\s+\S+(?:\s+\S+){0,3},?\s+(?:not|over|instead|rather)\b|as\s+a\s+rule|by\s+default|at\s+most|at\s+least|no\s+\w+\s+allowed|treat\s+.{1,40}\s+as)""",
+    r"""\b(?:never|always|from\s+now\s+on|going\s+forward|from\s+here\s+on|in\s+(?:the\s+)?future,|remember\s+(?:to|that|not)|keep\s+in\s+mind
+    |make\s+sure|be\s+sure\s+to|ensure|must(?:n[’']t)?|do\s+not|don[’']?t|no\s+more|avoid|refrain|stop\s+\w+ing|quit\s+\w+ing
+    |under\s+no\s+circumstances|at\s+all\s+times|every\s+time|each\s+time|without\s+(?:asking|my\s+\w+)|unless\s+i
+    |ask\s+(?:me\s+)?(?:first|before)|before\s+(?:you\s+)?(?:commit|push|delet|merg|deploy|releas)\w*
+    |shouldn[’']t|should\s+(?:never|always|not|only)|may\s+not|not\s+allowed|forbidden|mandatory|strictly|exclusively
+    |only\s+(?:use|edit|touch|change|modify|run|write|work|commit|add)|just\s+use|leave\s+.{1,60}\s+(?:alone|as\s+is|untouched|unchanged)
+    |keep\s+.{1,60}(?:as\s+is|untouched|unchanged|in\s+sync|compatible)|hands\s+off|off[\s-]limits|stick\s+(?:to|with)
+    |no\s+(?:emojis?|mocks?|comments?|new\s+\w+|extra\s+\w+|hacks?|placeholders?|todos?|force[\s-]push\w*|dependencies|changes\s+to|inline|any\b|default)
+    |use\s+\S+(?:\s+\S+){0,3},?\s+(?:not|over|instead|rather)\b|as\s+a\s+rule|no\s+\w+\s+allowed|i\s+(?:don[’']?t|do\s+not)\s+want)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+# Said of one piece of work as often as of all: a rule in a short message, not in a long one.
+_ENGLISH_MILD = re.compile(
+    r"""\b(?:instead(?:\s+of)?|rather\s+than|prefer(?:ably)?|i[’']d\s+(?:rather|prefer)|remember|whenever|no\s+longer|no\s+need\s+to|not\s+\w+\s+but
+    |without\s+(?:changing|touching|breaking|using|adding)|until\s+i|before\s+(?:you\s+)?(?:edit|chang|mak|start|propos|provid)\w*
+    |can(?:not|[’']t)\s+(?:use|change|touch|edit|modify|break)|need\s+to\s+(?:always|never)|i\s+(?:want|need|expect)\s+(?:you|all|every|the|it)|i\s+(?:don[’']?t|do\s+not)\s+like
+    |only\s+(?:for|in|after|if|when|with|the|on)|keep\s+.{1,60}(?:simple|short|minimal)|keep\s+it|follow\s+(?:the|our|my|these|this)|by\s+default|better\s+not\s+to|at\s+most|at\s+least|treat\s+.{1,40}\s+as|required|critical|crucial)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 _ENGLISH_WEAK = re.compile(
@@ -36,7 +43,7 @@ _ENGLISH_WEAK = re.compile(
     re.IGNORECASE,
 )
 
-_LATIN_NOT_ORDERS = re.compile(
+_OTHER_NOT_ORDERS = re.compile(
     r"(?:geht|funktioniert|klappt|weiß|weiss|verstehe|ist|war|wird|habe|hat|kann|bin|sind|passiert|stimmt|sehe|läuft)\s+(?:\w+\s+)?nicht\b"
     r"|n[e’']\s*(?:marche|fonctionne|sais|comprends?|est|a|passe|vois|peux|va|sont|suis)\s+(?:\w+\s+)?(?:pas|plus|jamais)"
     r"|\bno\s+(?:funciona|sé|entiendo|es|está|hay|tengo|veo|puedo|pasa|sirve)\b|\bnão\s+(?:funciona|sei|entendo|é|está|há|tenho|vejo|consigo|passa)\b"
@@ -112,17 +119,18 @@ def is_english(text: str) -> bool:
 
 
 def strength(sentence: str, *, english: bool) -> int:
-    """Return how strongly a sentence binds future work: 2 by its words, 1 weakly, 0 not."""
+    """Return how strongly a sentence binds future work: 3 plainly, 2 perhaps, 1 weakly, 0 not."""
     if is_question(sentence):
         return 0
     bare = _NOT_ORDERS.sub(" ", sentence)
     if _ENGLISH.search(bare):
-        return 2
+        return 3
     if not english:
-        if _LATIN.search(_LATIN_NOT_ORDERS.sub(" ", bare)):
-            return 2
-        if not sentence.isascii() and _OTHER.search(_LATIN_NOT_ORDERS.sub(" ", bare)):
-            return 2
+        bare = _OTHER_NOT_ORDERS.sub(" ", bare)
+        if _LATIN.search(bare) or (not sentence.isascii() and _OTHER.search(bare)):
+            return 3
+    if _ENGLISH_MILD.search(bare):
+        return 2
     return 1 if _ENGLISH_WEAK.search(bare) else 0
 
 

@@ -25,7 +25,9 @@ _PER_MESSAGE = 8
 _READ = 20_000
 _VIAS = frozenset(("prompt", "queued", "rejection", "approval", "memory", "command"))
 _MACHINE_LINE = re.compile(
-    r"^\s*(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|\[\w+\]|at \S+|File \"|Traceback|error\b|warning\b|ERROR|WARN|INFO|DEBUG|npm |\$ |❯|│|✗|✓|✖|⎿|⏺|●|\+\+\+|---|@@|[+-] |import |from \S+ import|def |class |func |const |let |var |return |if \(|for \(|//|/\*|\* |<\w)"
+    r"^\s*(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|\[\w+\]|at \S+|File \"|Traceback|error\b|warning\b|ERROR|WARN|INFO"
+    r"|DEBUG|npm |\$ |[❯│✗✓✖⎿⏺●]|\+\+\+ |--- a/|@@ |import |from \S+ import|def |class |func |const |let |var |return "
+    r"|if \(|for \(|//|/\*|<\w)"
     r"|[─│└├┌┐┘┤┬┴┼═║✅❌✔✘🔲☐☑]|[{};]\s*$|^\s*[\w.]+\(.*\)\s*$|\w+Error:|Exception:|^\s*[\w./\\-]+:\d+",
 )
 _LIST_MARK = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
@@ -87,12 +89,12 @@ def _in_message(message: Message, order: int, *, corrects: bool) -> Iterator[_Ru
 
 
 def _rank_of_short(message: Message, text: str, corrects: bool) -> int:
-    """Return 1 (binds by its words), 2 (corrects), 3 (weakly, or not to be told), or 0 when it is no rule."""
+    """Return 1 (binds plainly), 2 (perhaps, or corrects), 3 (weakly, or not to be told), or 0 when it is no rule."""
     english = is_english(text)
     parts = [part for line in text.splitlines() for part in sentences(line)]
     best = max((strength(part, english=english) for part in parts), default=0)
-    if best == 2:
-        return 1
+    if best >= 2:
+        return 4 - best
     asks = all(is_question(part) for part in parts)
     if message.via in ("rejection", "approval") and not asks:
         return 2
@@ -113,7 +115,7 @@ def _bound_sentences(text: str) -> Iterator[str]:
         for sentence in sentences(_LIST_MARK.sub("", line)):
             if len(sentence) > _SENTENCE:
                 continue
-            if len(sentence) >= 8 and strength(sentence, english=english) == 2:
+            if len(sentence) >= 8 and strength(sentence, english=english) == 3:
                 brief = len(sentence) < _BRIEF or _POINTS_BACK.match(sentence)
                 whole = (
                     f"{before} {sentence}"

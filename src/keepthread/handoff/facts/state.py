@@ -11,11 +11,12 @@ from keepthread.handoff.model import Check, Sourced, StandingError, Todo
 from keepthread.transcript.model import Call, Item, Message, Note
 
 _NEXT = re.compile(
-    r"^\W*(?:next\b|now,?\s|now\s+i|let\s+me|let[’']s|i[’']?ll\s|i\s+will\s|i\s+(?:still\s+)?need\s+to|i[’']?m\s+going\s+to|then\s+i|remaining\b|still\s+to\s+do|the\s+next\s+step|todo\b"
+    r"^\W*(?:next\b|now,?\s|now\s+i|let\s+me|let[’']s|i[’']?ll\s|i\s+will\s|i\s+(?:still\s+)?need\s+to|i[’']?m\s+going\s+to|then\s+i|remaining\b|ready\s|pending\b|still\s+to\s+do|the\s+next\s+step|todo\b"
     r"|als\s+nächstes|jetzt\b|nun\b|ich\s+werde|ensuite\b|maintenant\b|je\s+vais|prochaine|ahora\b|a\s+continuación|voy\s+a|siguiente|agora\b|vou\s|próxim|adesso\b|ora\s|prossim|vervolgens|nu\s|teraz\b|następn|"
     r"теперь|далее|сейчас|следующ|тепер|далі|şimdi|sıradaki|接下来|接下來|下一步|现在|現在|次に|次は|それでは|다음|이제|الآن|अब)",
     re.IGNORECASE,
 )
+_LISTED = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _COMMIT = re.compile(r"^\[([^\]\s]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _PULL_REQUEST = re.compile(
     r"https://[\w.-]+/[\w.-]+/[\w.-]+/(?:pull|merge_requests|pull-requests)/\d+"
@@ -77,19 +78,18 @@ def in_flight(items: Sequence[Item]) -> str:
 
 
 def _gist(text: str) -> str:
-    """Return the first and the last sentence of a message, on one line."""
+    """Return a message on one line; of a long one its first telling sentence and its last two."""
     lines = [
         line.strip()
         for line in text.strip().splitlines()
         if line.strip() and not line.startswith(("```", "|", "---"))
     ]
-    if not lines:
-        return ""
     flat = one_line(" ".join(lines), 4_000)
-    if len(flat) <= 400:
+    if len(flat) <= 500:
         return flat
-    ending = sentences(lines[-1]) or [lines[-1]]
-    return f"{one_line((sentences(lines[0]) or lines)[0], 240)} … {one_line(ending[-1], 240)}"
+    spoken = [sentence for line in lines for sentence in sentences(line.lstrip("-*# "))]
+    opening = next((sentence for sentence in spoken[:4] if len(sentence) > 30), spoken[0])
+    return f"{one_line(opening, 220)} … {one_line(' '.join(spoken[-2:]), 300)}"
 
 
 def next_steps(
@@ -125,19 +125,29 @@ def next_steps(
 
 
 def _announced(items: Sequence[Item]) -> list[str]:
-    """Return what the agent said it would do next, in its last message."""
+    """Return what the agent said it would do next, in its last message: sentences, or the list under such a line."""
     for item in reversed(items):
         if isinstance(item, Message) and item.via == "reply":
-            found = [
-                one_line(sentence, 300)
-                for line in item.text.strip().splitlines()[-12:]
-                for sentence in sentences(line.strip().lstrip("-*# "))
-                if _NEXT.match(sentence) and len(sentence) > 12
-            ]
-            return [sentence.rstrip(":") for sentence in found[-2:]]
+            return _announcements(item.text)
         if isinstance(item, Message) and item.typed:
             break
     return []
+
+
+def _announcements(text: str) -> list[str]:
+    said: list[str] = []
+    listed: list[str] = []
+    heading = False
+    for line in text.strip().splitlines()[-30:]:
+        bare = line.strip().lstrip("-*#•> ").strip()
+        if heading and _LISTED.match(line):
+            listed.append(one_line(_LISTED.sub("", line).strip("* "), 300))
+            continue
+        heading = bool(bare) and bare.rstrip("* ").endswith((":", "：")) and bool(_NEXT.match(bare))
+        said += [
+            one_line(each, 300) for each in sentences(bare) if _NEXT.match(each) and len(each) > 12
+        ]
+    return unique([*listed[:4], *(sentence.rstrip(":* ") for sentence in said[-2:])], 5)
 
 
 def resume_prompt(

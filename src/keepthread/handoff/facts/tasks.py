@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from keepthread.handoff.facts import calls
 from keepthread.handoff.facts.text import as_dict, as_list, as_text, head_tail, one_line
@@ -15,13 +15,10 @@ MOST = 60
 _LONGEST = 300
 _PLAN = 4_000
 _PLAN_OPENING = "Implement the following plan:"
-_STATUS = {
-    "pending": "pending",
-    "in_progress": "in_progress",
-    "completed": "completed",
-    "open": "pending",
-    "done": "completed",
-}
+_STATUS: Mapping[str, Literal["pending", "in_progress", "completed"]] = {
+    "pending": "pending", "open": "pending", "in_progress": "in_progress",
+    "completed": "completed", "done": "completed",
+}  # fmt: skip
 _TASK_ID = re.compile(r"Task #(\w+)")
 _ENDED = re.compile(
     r"<status>\s*(?:completed|failed|killed|stopped|error)|\"?status\"?:\s*\"?(?:completed|failed|killed)"
@@ -113,7 +110,7 @@ def _todo(text: Any, status: Any) -> Todo | None:
     line = one_line(as_text(text), _LONGEST)
     if not line:
         return None
-    return {"text": line, "status": _STATUS.get(as_text(status), "pending")}  # type: ignore[typeddict-item]
+    return {"text": line, "status": _STATUS.get(as_text(status), "pending")}
 
 
 def plan(items: Sequence[Item]) -> str:

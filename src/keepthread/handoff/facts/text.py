@@ -12,6 +12,11 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~)")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"')\]*_]*\s+(?=\S)|(?<=[。！？।؟])")
 
 
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text as a set: long lists read better as running text."""
+    return frozenset(text.split())
+
+
 def as_text(value: Any) -> str:
     """Return the value when it is a string, else "": inputs of tools may have any JSON type."""
     return value if isinstance(value, str) else ""
