@@ -63,7 +63,7 @@ def upgrade(handoff: Handoff, task: Task) -> Handoff:
         prompt.system, prompt.user, answer_schema(), task.config.model, task.config.effort
     )
     outcome = climb(engines, request, deadline)
-    result = _settle(handoff, outcome, transcript, time.monotonic() - started)
+    result = _settle(handoff, outcome, transcript, time.monotonic() - started, task.focus)
     missing = retry_note(result) if outcome.answer else ""
     if missing and deadline.left() > _RETRY_FLOOR:
         again = Request(
@@ -76,7 +76,7 @@ def upgrade(handoff: Handoff, task: Task) -> Handoff:
         second = climb(engines, again, deadline)
         second.rungs[:0] = outcome.rungs
         if second.answer is not None:
-            result = _settle(handoff, second, transcript, time.monotonic() - started)
+            result = _settle(handoff, second, transcript, time.monotonic() - started, task.focus)
     return _store(result, task)
 
 
@@ -91,16 +91,19 @@ def _transcript_of(handoff: Handoff) -> Transcript:
         )  # the facts are still there to be told from
 
 
-def _settle(handoff: Handoff, outcome: Outcome, transcript: Transcript, seconds: float) -> Handoff:
+def _settle(
+    handoff: Handoff, outcome: Outcome, transcript: Transcript, seconds: float, focus: str
+) -> Handoff:
     rungs: list[MetaRung] = [
         {"engine": rung.engine, "result": rung.result, "seconds": round(rung.seconds, 2)}
         for rung in outcome.rungs
     ]
     if outcome.answer is None:
         return _still_partial(handoff, outcome, rungs, seconds)
+    answer = cast(ModelAnswer, outcome.answer.document)
     merged = complete(
         handoff,
-        cast(ModelAnswer, outcome.answer.document),
+        answer,
         engine=outcome.answer.engine,
         rungs=rungs,
         usage=_usage(outcome.answer),
@@ -108,7 +111,8 @@ def _settle(handoff: Handoff, outcome: Outcome, transcript: Transcript, seconds:
         seconds=round(seconds, 2),
         generated_at=now(),
     )
-    return audit(merged, Evidence.from_transcript(transcript))
+    evidence = Evidence.from_transcript(transcript, handoff, focus=focus)
+    return audit(merged, evidence, answer)
 
 
 def _usage(answer: Answer) -> Any:
