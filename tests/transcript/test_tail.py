@@ -194,6 +194,5 @@ def test_it_is_light_to_import() -> None:
         "lines",
         "parse",
         "tail",
-        "text",
         "wording",
     }

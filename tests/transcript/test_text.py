@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from keepthread.transcript.text import bounded, carried, clean, without_base64, without_reminders
+from keepthread.transcript.text import bounded, carried, clean, without_base64
+from keepthread.transcript.wording import without_reminders
 
 REMINDER = "<system-reminder>\nthis is a reminder\n</system-reminder>"
 

@@ -20,7 +20,7 @@ BLOCK = 1 << 20
 LONGEST = 8 << 20
 
 # The first characters of a run stay, so that an escape sequence the run begins in stays whole.
-_BASE64 = re.compile(rb"(?<![A-Za-z0-9+/=])([A-Za-z0-9+/=]{16})[A-Za-z0-9+/=]{1008,}")
+_BASE64 = rb"(?<![A-Za-z0-9+/=])([A-Za-z0-9+/=]{16})[A-Za-z0-9+/=]{1008,}"
 
 
 def open_regular(path: str) -> FileIO:
@@ -115,4 +115,4 @@ def _put_aside(pieces: list[bytes], data: bytes) -> None:
     if sum(map(len, pieces)) > LONGEST:
         # Head and tail hold what names the record; `pieces` runs backwards, so the newest is the head.
         del pieces[2:]
-    pieces.append(_BASE64.sub(rb"\1", data))
+    pieces.append(re.sub(_BASE64, rb"\1", data))

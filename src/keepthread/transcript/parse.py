@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 # The host cuts records in the middle; raw control characters do occur in what others wrote.
 _DECODER = json.JSONDecoder(strict=False)
-_START = re.compile(
+# Compiled when met: most lines are whole, and start-up is paid for at each session.
+_START = (
     r'\{"(?:parentUuid|type|uuid|sessionId|isSidechain|message|operation|timestamp|leafUuid|messageId'
     r'|summary|attachment|userType|cwd)":'
 )
-_BLANKS = re.compile("[ \t\r\n\x00\ufeff]*")
+_BLANK = " \t\r\n\x00\ufeff"
 # Enough for any real line; on a hostile one the work is bounded, in attempts and in characters.
 _ATTEMPTS = 100
 _WORK = 32 << 20
@@ -60,8 +61,9 @@ def _value(text: str, index: int) -> tuple[Any, int]:
 
 def _next_record(text: str, index: int, attempts: int) -> tuple[int, int]:
     """Return where the next whole record begins (the text's length when none does), and the attempts left."""
+    pattern = re.compile(_START)
     while attempts:
-        start = _START.search(text, index)
+        start = pattern.search(text, index)
         if not start:
             break
         attempts -= 1
@@ -76,5 +78,6 @@ def _next_record(text: str, index: int, attempts: int) -> tuple[int, int]:
 
 
 def _past_blanks(text: str, index: int) -> int:
-    found = _BLANKS.match(text, index)
-    return found.end() if found else index
+    while index < len(text) and text[index] in _BLANK:
+        index += 1
+    return index

@@ -1,7 +1,4 @@
-"""Texts made safe to carry: no control sequences, no lone surrogates, no base64, and never longer than asked.
-
-Standard library only, and light: SessionStart reads through this module too.
-"""
+"""Texts made safe to carry: no control sequences, no lone surrogates, no base64, and never longer than asked."""
 
 from __future__ import annotations
 
@@ -19,9 +16,6 @@ _ANSI = re.compile(
 )
 _RUN = 1024
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{1024,}={0,2}")
-_BLOCKS = 20
-_OPEN = "<system-reminder>"
-_CLOSE = "</system-reminder>"
 
 
 def clean(text: str) -> str:
@@ -60,24 +54,3 @@ def carried(text: str, head: int = HEAD, tail: int = TAIL) -> str:
     if len(text) > head + tail:
         text = bounded(without_base64(text[: 4 << 20]) + text[4 << 20 :], head, tail)
     return clean(without_base64(text))
-
-
-def without_reminders(text: str) -> str:
-    """Return the text without the `<system-reminder>` blocks the host put at its very start or end.
-
-    A tag in the middle is what a file or a page says, and stays.
-    """
-    for _ in range(_BLOCKS):
-        bare = text.strip()
-        if bare.endswith(_CLOSE):
-            start = bare.rfind(_OPEN)
-            if start == 0 or (start > 0 and bare[start - 1] == "\n"):
-                text = bare[:start].rstrip()
-                continue
-        if bare.startswith(_OPEN):
-            end = bare.find(_CLOSE)
-            if end >= 0:
-                text = bare[end + len(_CLOSE) :].lstrip()
-                continue
-        break
-    return text

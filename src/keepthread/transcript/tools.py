@@ -7,10 +7,16 @@ from typing import Any
 
 from keepthread.transcript.model import Call, Message, Result
 from keepthread.transcript.record import Answer, Budget, Record, blocks, mapping, string
-from keepthread.transcript.text import IMAGE, carried, clean, without_reminders
+from keepthread.transcript.text import IMAGE, carried, clean
 from keepthread.transcript.tokens import IMAGE as IMAGE_TOKENS
 from keepthread.transcript.tokens import estimate
-from keepthread.transcript.wording import INTERRUPTED, REFUSALS, names_denials, refusal_words
+from keepthread.transcript.wording import (
+    INTERRUPTED,
+    REFUSALS,
+    names_denials,
+    refusal_words,
+    without_reminders,
+)
 
 # File contents, outputs that `Result.text` holds already, and prompts that the call holds.
 _DROPPED = frozenset(

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import re
 
-from keepthread.transcript.text import without_reminders
-
 # Commands of the host itself that ask nothing of the model.
 _LOCAL_COMMANDS = (
     " add-dir agents bashes chrome clear compact config context cost doctor effort exit export extra-usage fast"
@@ -28,8 +26,11 @@ REFUSALS = (
 _WORDS = "the user said:\n"
 _MACHINE_WORDS = "The user wants to clarify these questions."
 _NOTE = "\n\nNote: The user's next message may contain a correction"
+# More wrappers than this around one text are no host's work.
 _TAGS = 20
-_IDE = re.compile(r"\s*<(ide_[a-z_]+)>.*?</\1>\s*", re.DOTALL)
+_OPEN = "<system-reminder>"
+_CLOSE = "</system-reminder>"
+_IDE = r"\s*<(ide_[a-z_]+)>.*?</\1>\s*"  # compiled when met: start-up is paid for at each session
 _INJECTED = (
     "<local-command-",
     "<bash-stdout>",
@@ -79,6 +80,27 @@ def wording(text: str) -> tuple[str, str]:
         if bare.startswith(prefix):
             return via, bare
     return "prompt", bare
+
+
+def without_reminders(text: str) -> str:
+    """Return the text without the `<system-reminder>` blocks the host put at its very start or end.
+
+    A tag in the middle is what a file or a page says, and stays.
+    """
+    for _ in range(_TAGS):
+        bare = text.strip()
+        if bare.endswith(_CLOSE):
+            start = bare.rfind(_OPEN)
+            if start == 0 or (start > 0 and bare[start - 1] == "\n"):
+                text = bare[:start].rstrip()
+                continue
+        if bare.startswith(_OPEN):
+            end = bare.find(_CLOSE)
+            if end >= 0:
+                text = bare[end + len(_CLOSE) :].lstrip()
+                continue
+        break
+    return text
 
 
 def refusal_words(text: str) -> str:
@@ -141,7 +163,7 @@ def _command(text: str) -> str:
 def _without_ide(text: str) -> str:
     """Return the text without the editor's context in front of it."""
     for _ in range(_TAGS):
-        found = _IDE.match(text)
+        found = re.match(_IDE, text, re.DOTALL)
         if not found:
             break
         text = text[found.end() :]
