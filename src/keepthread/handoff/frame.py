@@ -50,54 +50,50 @@ _INVISIBLE = re.compile(
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _JOINERS = re.compile("[\u200c\u200d]+")
-_SELECTORS = re.compile(
-    "(?<![0-9#*\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u9fff\U0001f000-\U0001faff\U00020000-\U0003ffff])"
-    "[\ufe00-\ufe0f]+|(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]+"
-)
+_SELECTORS = re.compile("[\ufe00-\ufe0f]+")
 
-_SELECTOR = re.compile("[\ufe00-\ufe0f]")
-
-_TAG_NAMES = "|".join(
-    (
-        r"system[-_ ]?(?:reminder|message|prompt|notification|instructions?)",
-        r"command[-_](?:name|message|args|contents?)",
-        r"local[-_]command[-_](?:stdout|stderr|caveat)",
-        r"bash[-_](?:input|stdout|stderr)",
-        r"task[-_](?:notification|id|status)",
-        r"(?:teammate|agent|channel)[-_]message",
-        r"user[-_](?:memory[-_]input|prompt|message|query|input|instructions?)",
-        r"ide[-_](?:opened[-_]file|selection|diagnostics)",
-        r"(?:new[-_])?diagnostics",
-        r"persisted[-_]output",
-        r"tool[-_](?:use[-_]error|use|result|call|response)",
-        r"retrieval[-_]status",
-        r"function[-_](?:calls?|results?)",
-        r"(?:antml|anthropic)[:_-][\w:.-]{1,40}",
-        r"(?:claude|keepthread)[\w:.-]{0,60}",
-        r"[a-z]{1,30}(?:[-_][a-z]{1,30}){0,6}[-_](?:hook|reminder|context|notification)",
-        r"extremely[-_]important",
-        r"ci[-_]monitor[-_]event",
-    )
+# Tags of the host, of other hooks and of tool calls, in lower case, "_" as "-".
+_HOST_TAGS = frozenset(
+    f"{head}-{tail}"
+    for head, tails in {
+        "system": "reminder message prompt notification instruction instructions",
+        "command": "name message args contents",
+        "local-command": "stdout stderr caveat",
+        "bash": "input stdout stderr",
+        "task": "notification id status",
+        "teammate": "message",
+        "agent": "message",
+        "channel": "message",
+        "user": "memory-input prompt message query input instructions",
+        "ide": "opened-file selection diagnostics",
+        "new": "diagnostics",
+        "tool": "use use-error result call response",
+        "function": "call calls result results",
+        "persisted": "output",
+        "retrieval": "status",
+        "extremely": "important",
+        "ci-monitor": "event",
+    }.items()
+    for tail in tails.split()
 )
+# Those the host itself writes with "_"; others spelled so are types in code when they follow a word.
+_UNDERSCORED = frozenset(
+    ("ide-opened-file", "ide-selection", "function-calls", "function-results", "tool-use-error")
+)
+_HOST_BEGINNINGS = ("claude-", "keepthread-", "anthropic-", "anthropic:", "antml:")
+_HOST_ENDINGS = ("-hook", "-reminder", "-context", "-notification")
 # One word is a tag of a conversation only when nothing code-like stands before it: `List<System>` is code.
-_TAG = re.compile(
-    rf"<[ \t]{{0,4}}/?[ \t]{{0,4}}(?:{_TAG_NAMES})(?![\w-])"
-    r"|(?<!\w)<[ \t]{0,4}/?[ \t]{0,4}(?-i:system|SYSTEM|human|HUMAN|assistant|ASSISTANT|invoke)"
-    r"[ \t]{0,4}>",
-    re.IGNORECASE,
-)
+_SPEAKERS = frozenset(("system", "SYSTEM", "human", "HUMAN", "assistant", "ASSISTANT"))
+_TAG = re.compile(r"<[ \t]{0,4}/?[ \t]{0,4}([A-Za-z][\w:.-]{0,80})")
+_TAG_CLOSES = re.compile(r"[ \t]{0,4}>|[ ](?:reminder|message|prompt|notification|instruction)")
 _TAG_END = re.compile(r"[^<>\n]{0,200}>")
 _SPEAKER = re.compile(
     r"^[ \t]*(?:\*\*|__)?(?:Human|HUMAN|Assistant|ASSISTANT|System|SYSTEM)(?:\*\*|__)?[ \t]*:",
     re.MULTILINE,
 )
 _CONTINUED = re.compile(r"This session is being continued(?!\])", re.IGNORECASE)
-_HEADING = re.compile(
-    r"^[ \t]*#{1,6}[ \t]*(?:"
-    + "|".join(re.escape(heading.lstrip("# ")) for heading in HEADINGS.values())
-    + r")[ \t:]*$",
-    re.MULTILINE | re.IGNORECASE,
-)
+_HEADING = re.compile(r"^[ \t]*#{1,6}[ \t]*(\S[^\n]*)", re.MULTILINE)
+_TITLES = frozenset(heading.lstrip("# ").lower() for heading in HEADINGS.values())
 _SUSPECT = re.compile(
     r"[^\x20-\x7e\t\n]|<|^[ \t]*(?:#|[*_]{0,2}(?:Human|Assistant|System)\b)|This session is being",
     re.MULTILINE | re.IGNORECASE,
@@ -118,7 +114,11 @@ def defuse(text: str) -> str:
     if "<" in folded:
         text = _without_tags(text, folded)
     marks = [(match.start(), "> ") for match in _SPEAKER.finditer(folded)]
-    marks += [(match.start(), "\\") for match in _HEADING.finditer(folded)]
+    marks += [
+        (match.start(), "\\")
+        for match in _HEADING.finditer(folded)
+        if match[1].rstrip(" \t:#").lower() in _TITLES
+    ]
     for match in _CONTINUED.finditer(folded):
         marks += [(match.start(), "["), (match.end(), "]")]
     return _with(text, marks)
@@ -138,7 +138,7 @@ def _visible(text: str) -> str:
     text = _SURROGATES.sub("\ufffd", text)
     text = _INVISIBLE.sub("", text)
     text = _JOINERS.sub(_joiner, text)
-    return _SELECTORS.sub("", text) if _SELECTOR.search(text) else text
+    return _SELECTORS.sub(_selector, text)
 
 
 def _joiner(match: re.Match[str]) -> str:
@@ -148,6 +148,20 @@ def _joiner(match: re.Match[str]) -> str:
     if needed and _joins(text[start - 1]) and _joins(text[end]):
         return match.group()
     return ""
+
+
+def _selector(match: re.Match[str]) -> str:
+    """Keep the one selector that turns a sign into its emoji or a character into its variant."""
+    before = match.string[match.start() - 1 : match.start()]
+    return match.group()[0] if before and _selects(before) else ""
+
+
+def _selects(character: str) -> bool:
+    if character < "\u2000":
+        return character in "0123456789#*\u00a9\u00ae"
+    # Arrows and operators up to U+2BFF have emoji; mathematical signs beyond are look-alikes of brackets.
+    symbol = "\u2190" <= character <= "\u2bff" or character in "\u203c\u2049"
+    return symbol or unicodedata.category(character) in ("So", "Lo")
 
 
 def _joins(character: str) -> bool:
@@ -177,15 +191,28 @@ def _without_tags(text: str, folded: str) -> str:
     """Bend the brackets of tags; places in `folded` are places in `text`."""
     characters: list[str] | None = None
     for match in _TAG.finditer(folded):
+        if not _poses(match):
+            continue
         characters = characters or list(text)
         characters[match.start()] = "‹"
-        end = match.end() - 1
-        if folded[end] != ">":
-            closing = _TAG_END.match(folded, match.end())
-            end = closing.end() - 1 if closing else match.start()
-        if end > match.start():
-            characters[end] = "›"
+        closing = _TAG_END.match(folded, match.end())
+        if closing:
+            characters[closing.end() - 1] = "›"
     return text if characters is None else "".join(characters)
+
+
+def _poses(tag: re.Match[str]) -> bool:
+    """Whether a tag looks like one of the host's, a hook's or ours, and not like a type in code."""
+    name, start = tag[1].rstrip(".:"), tag.start()
+    plain = name.lower().replace("_", "-")
+    code_before = start > 0 and (tag.string[start - 1].isalnum() or tag.string[start - 1] == "_")
+    if code_before and "-" not in name and plain not in _UNDERSCORED:
+        return False
+    if plain in _HOST_TAGS or plain in ("invoke", "claude", "keepthread"):
+        return True
+    if plain.startswith(_HOST_BEGINNINGS) or plain.endswith(_HOST_ENDINGS):
+        return True
+    return name in _SPEAKERS and bool(_TAG_CLOSES.match(tag.string, tag.end()))
 
 
 def _with(text: str, marks: list[tuple[int, str]]) -> str:
