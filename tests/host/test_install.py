@@ -21,7 +21,7 @@ def snapshot(folder: Path) -> dict[str, tuple[int, bytes]]:
     return {
         str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes())
         for path in sorted(folder.rglob("*"))
-        if path.is_file()
+        if path.is_file() and path.name != "install.lock"
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -309,6 +310,29 @@ def test_a_limit_that_we_wrote_is_ours_to_change_and_one_that_the_user_wrote_is_
     assert host.read()["hooks"]["PreCompact"][0]["hooks"][0]["timeout"] == 70
     assert host.read()["hooks"]["PostCompact"][0]["hooks"][0]["timeout"] == 10
     assert host.commands_of("PreCompact")[0].startswith("'/new/bin/python' -I ")
+
+
+def test_a_limit_that_its_user_took_out_comes_back(host: Host) -> None:
+    """Without one the host would wait ten minutes for us."""
+    host.install()
+    settings = host.read()
+    del settings["hooks"]["PreCompact"][0]["hooks"][0]["timeout"]
+    host.write(json.dumps(settings))
+    host.install()
+
+    assert host.read()["hooks"]["PreCompact"][0]["hooks"][0]["timeout"] == 75
+
+
+@pytest.mark.parametrize("depth", range(800, 1000, 7))
+def test_a_depth_near_the_limit_is_edited_or_refused(host: Host, depth: int) -> None:
+    """Parsing may just succeed where taking apart does not."""
+    before = host.write('{"a":' + "[" * depth + "]" * depth + "}")
+    with suppress(KeepthreadError):
+        host.install()
+        assert host.ours() == ONCE
+        host.uninstall()
+
+    assert host.settings.read_bytes() == before
 
 
 def test_the_matcher_follows_the_sources(host: Host) -> None:

@@ -92,7 +92,8 @@ def apply(done: Plan) -> None:
 def _carry_out(change: Change) -> None:
     try:
         if change.new is None:
-            os.unlink(change.path)
+            with suppress(FileNotFoundError):  # its user was faster
+                os.unlink(change.path)
         else:
             _make_folder(os.path.dirname(change.path))
             files.write_private(change.path, change.new)

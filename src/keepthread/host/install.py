@@ -278,7 +278,8 @@ def _program_beside(python: str, *, windows: bool) -> str:
 
 
 def _carry_out(plan: _Plan, state: str) -> None:
-    if not plan.changed and plan.before == plan.after:
+    unknown = plan.before is None and not plan.after.hooks
+    if not plan.changed and (unknown or plan.before == plan.after):
         return
     try:
         _record(plan, state)

@@ -71,7 +71,16 @@ def parse(text: str, path: str) -> Any:
     except _FlawError:
         _refuse(text, path, *_find_flaw(text))
     except RecursionError:
-        raise KeepthreadError(f"{path} is nested too deeply to be settings", _UNTOUCHED) from None
+        refuse_depth(path)
+
+
+def refuse_depth(path: str) -> NoReturn:
+    """Refuse a document with more levels than Python can follow.
+
+    Raises:
+        KeepthreadError: always.
+    """
+    raise KeepthreadError(f"{path} is nested too deeply to be settings", _UNTOUCHED) from None
 
 
 def children(text: str, at: int) -> Iterator[Child]:

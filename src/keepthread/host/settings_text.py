@@ -68,6 +68,20 @@ def edit(
     Raises:
         KeepthreadError: not strict JSON, or not the shape of settings.
     """
+    try:
+        return _edit(text, path, wanted, owner, keeps_timeout, known)
+    except RecursionError:  # fewer levels are left here than where the text was parsed
+        settings_parse.refuse_depth(path)
+
+
+def _edit(
+    text: str,
+    path: str,
+    wanted: Sequence[Wanted],
+    owner: Owner,
+    keeps_timeout: KeepsTimeout,
+    known: Containers | None,
+) -> Edit:
     document = settings_parse.parse(text, path)
     settings_parse.check_shape(document, path)
     start = settings_parse.skip(text, 0)
@@ -197,7 +211,7 @@ class _Job:
         """Return the wanted handler with the fields and the time limit that the user gave ours."""
         extra = {key: value for key, value in hook.items() if key != "args"}
         handler = {**extra, **entry.handler}
-        if hook and self.keeps_timeout(hook):
+        if "timeout" in hook and self.keeps_timeout(hook):
             handler["timeout"] = hook["timeout"]
         return handler
 
