@@ -31,6 +31,21 @@ def test_results_are_paired_by_id_out_of_order(session: SessionFile) -> None:
     assert found == {one: "A", two: "B", three: None}
 
 
+def test_a_result_written_before_its_call_is_its_result(session: SessionFile) -> None:
+    session.result("t2", "early")
+    session.assistant({"type": "tool_use", "id": "t2", "name": "Read", "input": {}})
+
+    assert call_of(session).result.text == "early"
+
+
+def test_calls_without_an_id_have_no_result(session: SessionFile) -> None:
+    for _ in range(2):
+        session.assistant({"type": "tool_use", "name": "Read", "input": {}})
+    session.result("", "of none")
+
+    assert [call.result for call in calls(read(session))] == [None, None]
+
+
 def test_no_base64_is_carried_and_the_text_beside_it_is(session: SessionFile) -> None:
     """Screenshots stand twice on a line, in the content and in toolUseResult (B4)."""
     for number in range(3):

@@ -36,6 +36,7 @@ class Merger:
     def __init__(self) -> None:
         self.items: list[Item] = []
         self._calls: dict[str, Call] = {}
+        self._early: dict[str, Result] = {}
         self._replies: dict[str, list[int]] = {}
         self._said: set[tuple[str, str]] = set()
         self._notes: dict[str, Note] = {}
@@ -58,12 +59,13 @@ class Merger:
         known = self._calls.get(call.id) if call.id else None
         if known is None:
             self._calls[call.id] = call
+            call.result = self._early.pop(call.id, None)
             self.items.append(call)
         elif call.input:
             known.input = call.input
 
     def _answer(self, answer: Answer) -> None:
-        call = self._calls.get(answer.id)
+        call = self._calls.get(answer.id) if answer.id else None
         name = call.name if call else ""
         # An MCP server chooses its own error text: without the host's mark it speaks for nobody.
         if answer.doubtful and (not name or name.startswith("mcp__")):
@@ -71,6 +73,8 @@ class Merger:
             answer.refusal = None
         if call:
             call.result = answer.result
+        elif answer.id:  # parallel calls: a result can be written before the line of its call
+            self._early[answer.id] = answer.result
         if answer.refusal:
             self._message(answer.refusal)
         if name in ("AskUserQuestion", ""):
