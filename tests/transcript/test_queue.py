@@ -39,6 +39,16 @@ def test_the_same_words_twice_in_the_queue_are_matched_one_to_one(session: Sessi
     assert typed(read(session)) == ["continue", "continue"]
 
 
+def test_one_record_answers_for_one_queue_entry(session: SessionFile) -> None:
+    session.queue("enqueue", "continue")
+    session.queue("enqueue", "continue")
+    session.queue("remove")
+    session.queue("dequeue")
+    session.user("continue")
+
+    assert typed(read(session)) == ["continue", "continue"]
+
+
 def test_an_earlier_record_with_the_same_words_does_not_count(session: SessionFile) -> None:
     session.user("yes")
     session.assistant("and now?")
