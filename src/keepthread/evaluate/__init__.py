@@ -1,0 +1,1 @@
+"""Fidelity: what sessions needed after a compaction, and how much of it each text still held."""
