@@ -22,8 +22,8 @@ def render_index(handoff: Handoff, *, budget: int, shown: str = "") -> str:
     What `shown` (the context) holds already is named again only when all that is new has found its place.
     """
     room = budget - units(_OPENING) - units(_CLOSING)
-    commands = _commands(handoff, shown, room * 3 // 10)
-    files = _files(handoff, shown, room * 2 // 10)
+    commands = _commands(handoff, shown, room * 15 // 100)
+    files = _files(handoff, shown, room * 15 // 100)
     names = _names(handoff, shown, room - _size(commands) - _size(files))
     # What the names leave over goes back to what was held short for them.
     commands = _commands(handoff, shown, room - _size(names) - _size(files))

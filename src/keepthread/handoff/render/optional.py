@@ -153,7 +153,7 @@ OPTIONAL: tuple[Optional, ...] = (
     Optional("background", _background, 150, 500),
     Optional("plan", _plan, 200, 700),
     Optional("git", _git, 160, 500),
-    Optional("names", _names, 2_600, 9_000),
+    Optional("names", _names, 3_200, 9_000),
     Optional("messages", _messages, 900, 3_000),
     Optional("instructions", _instructions, 100, 400),
 )
