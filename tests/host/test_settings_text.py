@@ -312,6 +312,18 @@ def test_a_limit_that_we_wrote_is_ours_to_change_and_one_that_the_user_wrote_is_
     assert host.commands_of("PreCompact")[0].startswith("'/new/bin/python' -I ")
 
 
+def test_a_list_that_its_user_emptied_is_the_users(host: Host) -> None:
+    """We created it once; what its user made of it since is theirs, and comes back."""
+    host.install()
+    settings = host.read()
+    settings["hooks"]["PreCompact"] = []
+    host.write(json.dumps(settings))
+    host.install()
+    host.uninstall()
+
+    assert host.read() == {"hooks": {"PreCompact": []}}
+
+
 def test_a_limit_that_its_user_took_out_comes_back(host: Host) -> None:
     """Without one the host would wait ten minutes for us."""
     host.install()
