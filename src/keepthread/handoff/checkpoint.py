@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from datetime import datetime, timezone
 from typing import Any, NamedTuple, cast
 
 from keepthread import redact
@@ -86,7 +85,7 @@ def take(
 
 def now() -> str:
     """Return the time in UTC as ISO 8601 with seconds."""
-    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def _read(path: str) -> Transcript | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 import subprocess
 from collections.abc import Iterator
@@ -159,7 +158,7 @@ def _open(folder: int | str, name: str, flags: int, mode: int = 0o600) -> int:
 
 
 def _write(folder: int | str, name: str, data: bytes) -> None:
-    temp = f".tmp-{secrets.token_hex(12)}"
+    temp = f".tmp-{os.urandom(12).hex()}"
     descriptor = _open(folder, temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK)
     try:
         try:
@@ -269,7 +268,7 @@ def _rewrite(path: str, data: bytes) -> None:
     if os.path.islink(info):
         raise _LeftAloneError(f"{info} is a link")
     os.makedirs(info, exist_ok=True)
-    temp = f"{path}.{secrets.token_hex(8)}"
+    temp = f"{path}.{os.urandom(8).hex()}"
     mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o644
     descriptor = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, mode)
     try:
