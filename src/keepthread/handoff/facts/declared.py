@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 _LONGEST = 30_000
+_LONGEST_READ = 12_000
+_NUMBER = re.compile(r"^ *\d+[\t→]", re.MULTILINE)
 _MOST = 60
 _MODIFIERS = (
     r"(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\([a-z]+\))?|inline|"
@@ -57,6 +59,11 @@ def declared(text: str, path: str) -> list[str]:
     else:
         found = _code(text)
     return list(dict.fromkeys(name.strip() for name in found))[:_MOST]
+
+
+def declared_in_reading(text: str, path: str) -> list[str]:
+    """Return the same for what a reading tool printed, each line behind its number."""
+    return declared(_NUMBER.sub("", text[:_LONGEST_READ]), path)
 
 
 def _code(text: str) -> list[str]:

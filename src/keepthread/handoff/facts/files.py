@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from keepthread.handoff.facts import calls, effects, shell
-from keepthread.handoff.facts.declared import declared
+from keepthread.handoff.facts.declared import declared, declared_in_reading
 from keepthread.handoff.facts.paths import Paths, is_absolute
 from keepthread.handoff.facts.text import as_dict, as_text
 from keepthread.handoff.model import FileStatus, FileTouched
@@ -167,7 +167,9 @@ def _book_call(ledger: Ledger, call: Call, at: int, paths: Paths) -> None:
     if calls.is_edit(call):
         _book_edit(ledger, call, path, at)
     elif calls.is_read(call):
-        _learn(ledger.read(path, at), call.result.text if call.result else "", path)
+        entry = ledger.read(path, at)
+        if call.result and not entry.names:
+            entry.names = dict.fromkeys(declared_in_reading(call.result.text, path))
 
 
 def _book_edit(ledger: Ledger, call: Call, path: str, at: int) -> None:

@@ -34,7 +34,7 @@ def git_state(root: str, *, timeout: float = 1.0) -> Git:
 
 def _git_folder(root: str) -> str:
     """Return the git folder above `root`, through the pointer file of a worktree; "" outside a repository."""
-    place = os.path.abspath(root) if root else ""
+    place = os.path.abspath(root) if root and "\0" not in root else ""
     while place:
         candidate = os.path.join(place, ".git")
         if os.path.isdir(candidate):

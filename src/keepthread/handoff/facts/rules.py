@@ -35,7 +35,7 @@ _POINTS_BACK = re.compile(
     r"^\W*(?:(?:and|so|but|please|also)\s+)?(?:(?:do\s*not|don[’']?t|never|always)\s+(?:do|use|touch|change)\s+)?(?:that|this|it|them|those|these|das|cela|ça|eso|isso|questo|это|这|那|それ|그거)\b",
     re.IGNORECASE,
 )
-_BRIEF = 24
+_BRIEF = 16
 
 
 class _Rule(NamedTuple):
@@ -98,7 +98,7 @@ def _rank_of_short(message: Message, text: str, corrects: bool) -> int:
     asks = all(is_question(part) for part in parts)
     if message.via in ("rejection", "approval") and not asks:
         return 2
-    if (corrects or is_correction(text)) and not asks and len(text) > _BRIEF // 2:
+    if (corrects or is_correction(text)) and not asks and len(text) > _BRIEF:
         return 2
     if best == 1 or (is_unknown_script(text) and not asks):
         return 3

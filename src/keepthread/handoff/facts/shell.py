@@ -175,6 +175,8 @@ def _plain(match: re.Match[str]) -> str:
 
 def _bare(words: list[str]) -> list[str]:
     """Return the words from the program on."""
+    if words and words[-1].endswith(")") and "(" not in words[-1]:
+        words = [*words[:-1], words[-1].rstrip(")")]
     index = 0
     while index < len(words):
         word = words[index]

@@ -145,7 +145,9 @@ def _announcements(text: str) -> list[str]:
             continue
         heading = bool(bare) and bare.rstrip("* ").endswith((":", "：")) and bool(_NEXT.match(bare))
         said += [
-            one_line(each, 300) for each in sentences(bare) if _NEXT.match(each) and len(each) > 12
+            one_line(each, 300)
+            for each in sentences(bare)
+            if _NEXT.match(each) and (len(each) > 12 or not each.isascii())
         ]
     return unique([*listed[:4], *(sentence.rstrip(":* ") for sentence in said[-2:])], 5)
 
