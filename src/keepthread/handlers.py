@@ -92,19 +92,19 @@ def pre_compact(event: Event, run: Run) -> str:
     from keepthread.handoff.checkpoint import Job, take
     from keepthread.handoff.hint import render_hint
     from keepthread.host.config import load, store_resolved
-    from keepthread.host.locations import project_root
+    from keepthread.host.locations import inside_any, project_root
     from keepthread.host.sessions import find_transcript
     from keepthread.launch import Task, outlet_of, start, wait, why_no_call
 
     folder = config_dir(run.env)
     config = load(run.env, folder)
-    if config.disable:
-        run.log(event.session_id, "disabled")
-        return ""
     outlet = outlet_of(config, run.env)
     store_resolved(outlet.state, config)
-    path = find_transcript(event.transcript_path, event.session_id, folder)
     project = project_root(run.env, event.cwd)
+    if config.disable or inside_any(project, config.off_projects):
+        run.log(event.session_id, "disabled")
+        return ""
+    path = find_transcript(event.transcript_path, event.session_id, folder)
     trigger: Literal["manual", "auto"] = "manual" if event.trigger == "manual" else "auto"
     taken = take(
         Job(event.session_id, path, project, trigger),
@@ -137,7 +137,7 @@ def _inject(event: Event, run: Run, kind: str) -> str:
 
     state = state_dir(run.env)
     settings = inject.settings(state, run.env)
-    if settings["disable"] or event.source not in settings["sources"]:
+    if event.source not in settings["sources"] or inject.is_off(settings, run.env, event.cwd):
         return ""
     running = inject.settle(session_dir(state, event.session_id), settings["join"])
     stored = inject.find(state, event.session_id, event.transcript_path, kind)
@@ -151,7 +151,9 @@ def _inject(event: Event, run: Run, kind: str) -> str:
         )
     own = stored.get("session_id") == event.session_id
     newer = inject.news(stored, event.transcript_path, own)
-    key = f"{stored.get('key')}:{newer['boundaries']}"
+    # The compaction that fires this event writes its boundary only later; a resume after it finds it in the file.
+    compactions = newer["boundaries"] + (event.source == "compact")
+    key = f"{stored.get('key')}:{compactions}"
     if not inject.claim(state, event.session_id, kind, key):
         run.log(event.session_id, "shown before")
         return ""
@@ -166,9 +168,12 @@ def _inject(event: Event, run: Run, kind: str) -> str:
 def post_compact(event: Event, run: Run) -> str:
     """Keep the host's own summary beside the handoff; print nothing."""
     from keepthread import redact
+    from keepthread.handoff import inject
     from keepthread.handoff.host_summary import clean_summary
     from keepthread.handoff.store import write_host_summary
 
+    if inject.is_off(inject.settings(state_dir(run.env), run.env), run.env, event.cwd):
+        return ""
     summary = clean_summary(event.compact_summary)
     if not summary:
         run.log(event.session_id, "nothing", "the host sent no summary")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.api import FakeApi
-from tests.support.client import Client, hook, python
+from tests.support.client import Client
 from tests.support.fetch_client import PINNED, NoClientError, fetch_client
 from tests.support.recorder import Recorder
 
@@ -66,32 +66,17 @@ def copied_hooks(client: Client, tmp_path: Path, hooks: None) -> Path:
     for name in ("src", "hooks", "commands", "templates"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
     install(client, copy)
+    settings = (client.config / "settings.json").read_text()
+    assert f"{copy}/hooks/" in settings
+    assert f"{ROOT}/hooks/" not in settings
     return copy
 
 
 def install(client: Client, root: Path) -> None:
     """Run `keepthread install` of the source tree `root`."""
-    if not (root / "src/keepthread/cli.py").exists():
-        plain(client, root)
-        return
     subprocess.run(
         [sys.executable, "-m", "keepthread", "install"],
         env=client.environment() | {"PYTHONPATH": str(root / "src")},
         check=True,
         capture_output=True,
-    )
-
-
-def plain(client, root):
-    def entry(name, matcher=""):
-        return hook(python(root / "hooks" / f"{name}.py") + " || exit 0", matcher)
-
-    client.settings(
-        {
-            "hooks": {
-                "PreCompact": [entry("pre_compact")],
-                "PostCompact": [entry("post_compact")],
-                "SessionStart": [entry("session_start"), entry("session_index")],
-            }
-        }
     )

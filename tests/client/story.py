@@ -122,8 +122,9 @@ def answer_child(api: FakeApi, answer: Answer | Callable[[Body], Answer]) -> Non
 
 
 def asked(api: FakeApi) -> int:
-    """Return how often a child has begun."""
-    return sum(1 for request in api.children if len(request.body["messages"]) == 1)
+    """Return how often a child has begun: its first request holds no answer of its own yet."""
+    roles = [[m["role"] for m in request.body["messages"]] for request in api.children]
+    return sum("assistant" not in spoken for spoken in roles)
 
 
 def folder(client: Client, session: str) -> Path:

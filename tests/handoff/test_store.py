@@ -116,6 +116,7 @@ def test_the_context_says_what_session_start_needs(tmp_path):
     assert index == {
         "version": 1,
         "session_id": SESSION,
+        "transcript": context["transcript"],
         "key": f"2:{POSITION}:complete",
         "text": "index",
     }

@@ -79,6 +79,7 @@ def save(
     index = {
         "version": 1,
         "session_id": meta["session_id"],
+        "transcript": context["transcript"],
         "key": context["key"],
         "text": index_text,
     }
