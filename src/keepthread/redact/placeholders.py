@@ -31,7 +31,11 @@ _PATH = re.compile(
     r"(?:~|\.{1,2})?/[\w.@+~-]+(?:/|$)|[A-Za-z]:\\|\\\\|[\w.-]+(?:/[\w.-]+)*\.\w{1,5}$"
 )
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s@]*$")
-_CALL = re.compile(r"[A-Za-z_$][\w.$:]*[(\[]|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+[);,]*$")
+_CALL = re.compile(
+    r"(?:[Uu]?[Ii]nt|[Ff]loat|BigU?[Ii]nt|complex|utf-?|sha-?|[Bb]ase)[0-9]{1,3}\w*$"
+    r"|[A-Za-z_$][\w.$:]*[(\[]"
+    r"|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+[);,]*$"
+)
 
 
 def is_placeholder(value: str) -> bool:
@@ -69,7 +73,7 @@ def is_wordy(value: str) -> bool:
 
 
 def is_code(value: str) -> bool:
-    """Return whether this is a call, an index or an attribute."""
+    """Return whether this is a call, an index, an attribute, or a type with a number in its name."""
     return _CALL.match(value) is not None
 
 

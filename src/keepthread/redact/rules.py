@@ -37,8 +37,13 @@ class Rule:
 
     def spans(self, value: str, start: int, end: int) -> Iterator[Span]:
         """Yield where secrets stand in `value[start:end]`: the pattern's last group that matched, or all of it."""
-        if self._compiled is None:  # compiled when first needed: most texts need none
-            self._compiled = re.compile(self._pattern)
-        for match in self._compiled.finditer(value, start, end):
+        for match in self.compiled.finditer(value, start, end):
             if self._accepts is None or self._accepts(match):
                 yield match.span(match.lastindex or 0)
+
+    @property
+    def compiled(self) -> re.Pattern[str]:
+        """The pattern, compiled when first needed: most texts need none."""
+        if self._compiled is None:
+            self._compiled = re.compile(self._pattern)
+        return self._compiled

@@ -6,14 +6,19 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from keepthread.redact import contextual, pem, vendors
+from keepthread.redact import pem
+from keepthread.redact.assigned import gives_away
+from keepthread.redact.contextual import RULES as TOLD
 from keepthread.redact.placeholders import MARK, is_mixed
 from keepthread.redact.rules import Rule, Span
+from keepthread.redact.vendors import RULES as FORMED
 
 WINDOW = 1024 * 1024  # characters
 OVERLAP = 8 * 1024
 _SHORTEST = 6  # characters: "://:x@" is the shortest text that holds a secret
 
+_RULES: tuple[Rule, ...] = (*FORMED, *TOLD)
+_HINTS = tuple((keyword, rank) for rank, rule in enumerate(_RULES) for keyword in rule.keywords)
 _MARKED = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}\]")
 _WRAPPED = re.compile(r"(?<=[A-Za-z0-9_=+/.-])\\?\r?\n[ \t]{0,8}(?=[A-Za-z0-9_=+/.-])")
 
@@ -57,7 +62,7 @@ def document(value: Any, secrets: Sequence[str] = ()) -> Any:
 
 
 def _member(key: str, item: Any, secrets: Sequence[str]) -> Any:
-    if isinstance(item, str) and contextual.gives_away(key, item):
+    if isinstance(item, str) and gives_away(key, item):
         return f"{MARK}secret-value]"
     return document(item, secrets)
 
@@ -75,17 +80,14 @@ def _findings(value: str, secrets: Sequence[str]) -> list[Finding]:
     lower = value.lower()
     found = [_Found(start, end, -1, pem.NAME) for start, end in pem.spans(value)]
     found += _exact(value, secrets)
-    formed = [rule for rule in vendors.RULES if _hinted(rule, lower)]
-    told = [rule for rule in contextual.RULES if _hinted(rule, lower)]
-    for rank, rule in enumerate((*formed, *told)):
+    ranks = sorted({rank for keyword, rank in _HINTS if keyword in lower})
+    for rank in ranks:
+        rule = _RULES[rank]
         found += [_Found(start, end, rank, rule.name) for start, end in _spans(rule, value)]
+    formed = [rank for rank in ranks if rank < len(FORMED)]
     if formed:
         found += _wrapped(value, formed, {item.start for item in found})
     return _merged(_outside_marks(value, found)) if found else []
-
-
-def _hinted(rule: Rule, lower: str) -> bool:
-    return any(keyword in lower for keyword in rule.keywords)
 
 
 def _spans(rule: Rule, value: str) -> Iterator[Span]:
@@ -106,7 +108,7 @@ def _exact(value: str, secrets: Sequence[str]) -> Iterator[_Found]:
             at = value.find(secret, at + len(secret))
 
 
-def _wrapped(value: str, rules: Sequence[Rule], known: set[int]) -> Iterator[_Found]:
+def _wrapped(value: str, ranks: Sequence[int], known: set[int]) -> Iterator[_Found]:
     """Yield the tokens that a line break cuts in two, as terminals and mail programs do."""
     from bisect import bisect
 
@@ -114,7 +116,8 @@ def _wrapped(value: str, rules: Sequence[Rule], known: set[int]) -> Iterator[_Fo
     if not breaks:
         return
     joined, places, removed = _joined(value, breaks)
-    for rank, rule in enumerate(rules):
+    for rank in ranks:
+        rule = _RULES[rank]
         for start, end in _spans(rule, joined):
             before, within = bisect(places, start), bisect(places, end - 1)
             if before == within:

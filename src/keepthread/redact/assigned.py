@@ -1,0 +1,162 @@
+"""NAME = value, in all the ways files, shells and languages write it: the value goes, the name stays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from keepthread.redact.placeholders import (
+    classes,
+    is_code,
+    is_mixed,
+    is_number,
+    is_path,
+    is_placeholder,
+    is_plain_url,
+    is_wordy,
+)
+from keepthread.redact.rules import Rule, Span
+
+# Names that hold a secret. A name goes on only after a separator or in camel case: "tokenizer" is no token.
+_KEYS = (
+    "api|access|account|private|secret|signing|encryption|master|deploy|service|shared|license|webhook|storage|"
+    "client|auth|anon|role"
+)
+_NAME = (
+    r"(?i:pass(?:word|phrase|wd|code)|(?<![a-z])pass|pwd|secret|token|credential|(?<=[_-])auth|"
+    rf"(?:{_KEYS})[_-]?key|(?-i:[A-Z0-9]_KEY))"
+)
+_KEY_HEAD = re.compile(rf"(?:{_KEYS})[_-]?$")
+_TAIL = r"[sS]?(?:[_-][A-Za-z0-9]{1,24}|[A-Z][a-z0-9]{1,24}|[0-9]{1,4}){0,4}"
+_CLOSE = r"(?:\\{0,3}[\"'`]\]?)?"
+_ANNOTATED = r":[ \t]{0,4}[A-Za-z_][\w.\[\]|]{0,40}(?: \| [\w.\[\]]{1,40})?[ \t]{0,4}="
+_SEPARATOR = rf"[ \t]{{0,8}}(?:{_ANNOTATED}|={{1,3}}>?|:=|:)[ \t]{{0,8}}"
+_LISTED = r"\\{0,3}[\"'][ \t]{0,4},[ \t]{0,4}(?=\\{0,3}[\"'])"  # set("TOKEN", "...")
+_ATTRIBUTE = r"\\{0,3}[\"'][ \t]{1,4}value[ \t]?=[ \t]?"  # <add key="..." value="..."/>
+
+# A quoted value may be wrapped: lines of nothing but token characters, up to the closing quote.
+_WRAP = r"(?:(?:\\?\r?\n[ \t]{0,32}[\w+/=.~-]{2,4096}){1,8}(?=QUOTE))?"
+
+
+def _quoted(quote: str) -> str:
+    body = rf"(?:[^{quote}\\\r\n]|\\[^\r\n]){{1,4096}}"
+    return rf"{quote}({body}{_WRAP.replace('QUOTE', quote)})"
+
+
+# Text inside a JSON string, where the quotes themselves are escaped.
+_ESCAPED = (
+    r"\\{1,3}[\"'](" + r"[^\"'\\\r\n]{1,4096}" + _WRAP.replace("QUOTE", r"\\{1,3}[\"']") + ")"
+)
+_BARE = r"((?:[^\s\"'`<>{};|&\\,\x1b]|[;|&,](?!&?[\w.-]{1,40}=|[\s;|&,\"']|$)|\\\r?\n?){3,4096})"
+_VALUE = rf"(?:[bfruBFRU@]{{0,2}}(?:{_quoted(chr(34))}|{_quoted(chr(39))}|{_quoted('`')})|{_ESCAPED}|{_BARE})"
+
+_HARMLESS_TAIL = re.compile(
+    r"(?i:(?:[_-]?(?:id|url|uri|path|paths|file|files|filename|dir|name|names|type|types|length|len|size|count|"
+    r"counts|limit|limits|expiry|expires|expiration|ttl|field|header|prefix|suffix|regex|pattern|env|var|ref|arn|"
+    r"version|policy|label|hint|hash|status|usage|used|budget|window|index|endpoint|format|ring|store|text|class))$)"
+)
+_HARMLESS_HEAD = re.compile(
+    r"(?i:(?:cache|primary|foreign|sort|partition|public|unique|composite|registry|idempotency|object|group|"
+    r"row|hash|range|shard|routing|dict|map|json|lookup|s3|state|query|storage|translation|i18n)[_-]?)$"
+)
+_REREAD = 256  # characters; longer ones are not looked at twice, so that no text makes this slow
+_SURE = re.compile(r"(?i:pass|pwd|secret|token|credential)")
+
+
+def looks_secret(name: str, value: str, *, quoted: bool, assigned: bool) -> bool:
+    """Return whether `value` is a secret, given that it stands behind `name`.
+
+    Args:
+        name: the last part of the name, from its keyword on.
+        value: what was assigned, without quotes.
+        quoted: it stood in quotes; unquoted text is more often code.
+        assigned: it stood behind "NAME=" in capitals, as in an environment file.
+    """
+    bare = value if quoted else value.rstrip(";,.)")
+    if quoted and value != value.strip():  # the quote closes a text, and what follows is no value
+        return False
+    if len(bare) < 8 or is_placeholder(bare) or is_number(bare) or is_plain_url(bare):
+        return False
+    if _HARMLESS_TAIL.search(name) or is_path(bare):
+        return False
+    if assigned and _SURE.match(name):
+        return not bare.startswith("-")
+    if is_wordy(bare):
+        return (
+            quoted
+            and bool(re.match(r"(?i:pass|pwd)", name))
+            and " " not in bare
+            and classes(bare) > 1
+        )
+    if quoted:
+        return bare.count(" ") < 3 and classes(bare) > 1
+    return is_mixed(bare) and not is_code(bare)
+
+
+def gives_away(key: str, value: str) -> bool:
+    """Return whether the member `key` of a JSON object holds a secret in `value`."""
+    match = re.search(rf"{_NAME}{_TAIL}$", key[-64:])
+    return bool(match and value and looks_secret(match.group(), value, quoted=True, assigned=False))
+
+
+def says_harmless(name: str) -> bool:
+    """Return whether a name that has a secret's word in it ends as names of other things do: TOKEN_URL, secret_name."""
+    return _HARMLESS_TAIL.search(name) is not None
+
+
+def _accepts(match: re.Match[str]) -> bool:
+    text, name, value = match.string, match.group("name"), match.group(match.lastindex or 0)
+    first = match.start(match.lastindex or 0)
+    head = match.start() + (name[1:] == "_KEY")  # the letter before _KEY belongs to the word before
+    if _HARMLESS_HEAD.search(text, max(0, head - 16), head):
+        return False
+    gap = text[match.end("name") : first]
+    if name == "PASS" and gap.startswith(":"):  # a test's verdict
+        return False
+    assigned = name.isupper() and gap.strip("\"'") == "="
+    return looks_secret(name, value, quoted=text[first - 1] in "\"'`", assigned=assigned)
+
+
+class _Assigned(Rule):
+    """A rule that goes from keyword to keyword: an alternation tried at every character takes ten times as long."""
+
+    def spans(self, value: str, start: int, end: int) -> Iterator[Span]:
+        done = start
+        for at in sorted(_names(value, start, end)):
+            match = self.compiled.match(value, at, end) if at >= done else None
+            if match is None:
+                continue
+            first, done = match.span(match.lastindex or 0)
+            if _accepts(match):
+                yield first, done
+            elif done - first < _REREAD:
+                done = first  # what was no value may hold a name of its own
+
+
+def _names(value: str, start: int, end: int) -> Iterator[int]:
+    """Yield where the name of a secret may begin."""
+    lower = value[start:end].lower()
+    if len(lower) != end - start:  # a few letters become two
+        lower = "".join(c.lower() if c.isascii() else c for c in value[start:end])
+    for word in ASSIGNED.keywords:
+        at = lower.find(word)
+        while at >= 0:
+            begin = _begin(value, start + at, word, lower[max(0, at - 12) : at])
+            if begin >= start:
+                yield begin
+            at = lower.find(word, at + len(word))
+
+
+def _begin(value: str, at: int, word: str, before: str) -> int:
+    if word != "key":
+        return at
+    if head := _KEY_HEAD.search(before):
+        return at - len(head.group())
+    return at - 2 if value[max(0, at - 1) : at + 3] == "_KEY" else -1
+
+
+ASSIGNED = _Assigned(
+    "secret-value",
+    "pass pwd secret token credential auth key",
+    rf"(?P<name>{_NAME}{_TAIL})(?:{_CLOSE}{_SEPARATOR}|{_LISTED}|{_ATTRIBUTE}){_VALUE}",
+)
