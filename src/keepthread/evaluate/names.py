@@ -26,19 +26,24 @@ class Unit(NamedTuple):
     text: str
 
 
-_EXTENSIONS = """py pyi ipynb js jsx mjs cjs ts tsx mts cts vue svelte astro go rs rb php java kt kts scala swift dart c h cc
-    cpp hpp cs fs lua pl ex exs heex erl hs ml clj zig sol sh bash zsh fish ps1 bat cmd sql graphql proto json jsonl yaml
-    yml toml ini cfg conf env lock xml html htm css scss sass less md mdx rst txt csv tsv log svg png jpg jpeg gif webp pdf
-    tf tfvars nix gradle csproj sln patch diff pem key zip gz whl wasm db sqlite omp plist""".split()
-_EXTENSION = "|".join(sorted(_EXTENSIONS, key=len, reverse=True))
-# Without a folder these are as often a member of something: console.log, session.key.
-_MEMBERS = frozenset("log key env lock db c h cs fs ml".split())
-_PROPER = frozenset(
-    """GitHub GitLab BitBucket JavaScript TypeScript CoffeeScript OpenAI ChatGPT DevOps macOS PyPI YouTube LinkedIn
-    StackOverflow PostgreSQL MySQL SQLite MongoDB GraphQL NodeJS PowerShell WordPress WebSocket LaTeX JetBrains""".split()
+# The longer ones first: a pattern takes the first that fits.
+_EXTENSION = (
+    "graphql|csproj|gradle|sqlite|svelte|tfvars|astro|ipynb|jsonl|patch|plist|proto|"
+    "scala|swift|bash|conf|dart|diff|fish|heex|html|java|jpeg|json|less|lock|sass|scss|"
+    "toml|wasm|webp|yaml|bat|cfg|cjs|clj|cmd|cpp|css|csv|cts|env|erl|exs|gif|hpp|htm|ini|"
+    "jpg|jsx|key|kts|log|lua|mdx|mjs|mts|nix|omp|pdf|pem|php|png|ps1|pyi|rst|sln|sol|sql|"
+    "svg|tsv|tsx|txt|vue|whl|xml|yml|zig|zip|zsh|cc|cs|db|ex|fs|go|gz|hs|js|kt|md|ml|pl|"
+    "py|rb|rs|sh|tf|ts|c|h"
 )
-_STANDARDS = frozenset(
-    "UTF SHA AES RSA MD ISO RFC GPT HTTP TLS CVE BASE PEP ES EC UCS COVID PR IPV".split()
+# Without a folder these are as often a member of something: console.log, session.key.
+_MEMBERS = frozenset({"log", "key", "env", "lock", "db", "c", "h", "cs", "fs", "ml"})
+_PROPER = re.compile(
+    "GitHub|GitLab|BitBucket|JavaScript|TypeScript|CoffeeScript|OpenAI|ChatGPT|DevOps|"
+    "macOS|PyPI|YouTube|LinkedIn|StackOverflow|PostgreSQL|MySQL|SQLite|MongoDB|GraphQL|"
+    "NodeJS|PowerShell|WordPress|WebSocket|LaTeX|JetBrains"
+)
+_STANDARD = re.compile(
+    "UTF|SHA|AES|RSA|MD|ISO|RFC|GPT|HTTP|TLS|CVE|BASE|PEP|ES|EC|UCS|COVID|PR|IPV"
 )
 
 _URL = re.compile(r"\b(?:https?|wss?|ssh|git)://[^\s\"'`<>\\|^{}()\[\]，。）、]{3,400}")
@@ -46,7 +51,10 @@ _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
 _HASH = re.compile(r"(?<![\w#-])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}(?![\w-])")
 _NUMBER = re.compile(r"(?<![\w&#])#\d{1,7}\b|(?<![\w-])[A-Z][A-Z0-9]{1,9}-\d{1,6}(?![\w-])")
 _FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9]{2,30}(?:-[a-z0-9]{1,30}){0,5}(?![\w-])")
-_FOLDERED = r"(?<![\w/.\\@~:-])(?:~[/\\]|\.{1,2}[/\\]|[A-Za-z]:[/\\]|[/\\])?(?:[\w.@+-]{1,100}[/\\]){1,30}[\w.@+-]{0,200}\w"
+_FOLDERED = (
+    r"(?<![\w/.\\@~:-])(?:~[/\\]|\.{1,2}[/\\]|[A-Za-z]:[/\\]|[/\\])?"
+    r"(?:[\w.@+-]{1,100}[/\\]){1,30}[\w.@+-]{0,200}\w"
+)
 _BARE = rf"(?<![\w/.\\-])[\w-][\w.-]{{0,100}}\.(?:{_EXTENSION})(?![\w/-]|\.\w)"
 _PATH = re.compile(f"{_FOLDERED}|{_BARE}")
 _FILE = re.compile(rf"\.({_EXTENSION})$", re.IGNORECASE)
@@ -98,12 +106,14 @@ def _is_path(written: str) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    return text.startswith("#") or text.partition("-")[0].rstrip("0123456789") not in _STANDARDS
+    if text.startswith("#"):
+        return True
+    return not _STANDARD.fullmatch(text.partition("-")[0].rstrip("0123456789"))
 
 
 def _is_code(word: str) -> bool:
     core = word.strip("_$")
-    if len(core) < 4 or core in _PROPER:
+    if len(core) < 4 or _PROPER.fullmatch(core):
         return False
     if "_" in core:
         return any(letter.isalpha() for letter in core)

@@ -18,7 +18,7 @@ from keepthread.evaluate import rules, said
 from keepthread.evaluate.names import Unit, named, relative
 from keepthread.transcript.boundaries import count_in, is_boundary
 from keepthread.transcript.lines import lines, open_regular, size_of
-from keepthread.transcript.model import Message
+from keepthread.transcript.model import Message, Place
 from keepthread.transcript.parse import parse
 from keepthread.transcript.record import blocks, mapping, string
 from keepthread.transcript.wording import is_local_command
@@ -118,6 +118,7 @@ class _Pass:
         self.left = total
         self.after: set[Unit] = set()
         self.summary = ""
+        self.sent = False
         self.failed: set[str] = set()
         self.boundaries: list[_Boundary] = []
 
@@ -130,7 +131,7 @@ class _Pass:
                     self._open(raw, offset)
                 else:
                     self._record(raw)
-            if any(raw.get("type") in _SPOKEN for raw in records):
+            if any(raw.get("type") in ("user", "attachment") for raw in records):
                 self._typed(said.typed(line, offset, end))
         return [self._closed(boundary) for boundary in reversed(self.boundaries)]
 
@@ -151,11 +152,13 @@ class _Pass:
             )
         )
         self.left -= 1
-        self.after, self.summary = set(), ""
+        self.after, self.summary, self.sent = set(), "", False
         self.failed.clear()
 
     def _record(self, raw: dict[str, Any]) -> None:
-        if raw.get("isCompactSummary") is True:
+        if raw.get("type") == "queue-operation":
+            self._queue(raw)
+        elif raw.get("isCompactSummary") is True:
             self.summary = "\n".join(_words(raw))
         elif self.left:
             self.after |= self._units(said.written(raw), raw)
@@ -183,6 +186,15 @@ class _Pass:
             if name in said.EDITORS and path and identifier not in self.failed:
                 yield relative(path, self.root)
 
+    def _queue(self, raw: dict[str, Any]) -> None:
+        """Take what was typed into the queue as said when, up to the boundary, something left the queue after it."""
+        if raw.get("operation") in ("dequeue", "remove"):
+            self.sent = True
+        elif raw.get("operation") == "popAll":
+            self.sent = False
+        elif self.sent and (text := said.enqueued(raw)):
+            self._typed([Message("user", "queued", text, Place(0, ""))])
+
     def _typed(self, messages: list[Message]) -> None:
         for message in reversed(messages):
             if self.left:
@@ -206,9 +218,6 @@ class _Pass:
             tuple(boundary.edited),
             boundary.ask,
         )
-
-
-_SPOKEN = frozenset(("user", "attachment", "queue-operation"))
 
 
 def _asks(message: Message) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
-from keepthread.evaluate.run import Result, Unread
+from keepthread.evaluate.run import Progress, Result, Unread, evaluate
 from keepthread.evaluate.score import Score
 
 _COLUMNS = ("host", "tail", "context", "context+index", "host+context+index")
@@ -47,6 +48,25 @@ class Document(TypedDict):
     unread: list[Unread]
     megabytes: float
     seconds: float
+
+
+def eval_text(
+    paths: Sequence[str],
+    *,
+    jobs: int | None = None,
+    show: bool = False,
+    as_json: bool = False,
+    progress: Progress | None = None,
+) -> str:
+    """Evaluate the transcripts at `paths` and return what is to be printed; the arguments are those of `evaluate`.
+
+    Raises:
+        KeepthreadError: a path does not exist, or no transcript lies there.
+    """
+    result = evaluate(paths, jobs=jobs, progress=progress, show=show)
+    if as_json:
+        return json.dumps(document(result), indent=2, ensure_ascii=False)
+    return table(result)
 
 
 def document(result: Result) -> Document:
@@ -159,7 +179,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return [
         "  ".join(
             [row[0].ljust(widths[0])]
-            + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]
+            + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         ).rstrip()
         for row in rows
     ]

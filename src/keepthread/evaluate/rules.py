@@ -19,8 +19,9 @@ _DRAWN = re.compile(r"[\u2500-\u259f|<>{}`]")
 # "I don't know" and "we never had" tell; "don't touch it" and "you must never" bind.
 _TELLING = r"(?<!\bi )(?<!\bwe )(?<!\bthey )(?<!\bit )(?<!\bwas )(?<!\bwere )(?<!\bhave )(?<!\bhas )(?<!\bhad )"
 _BINDING = re.compile(
-    rf"{_TELLING}\b(?:never|always|do not|only)\b"
+    rf"{_TELLING}\b(?:never|always|do not)\b"
     rf"|{_TELLING}(?<!\byou )\bdon['’]?t\b"
+    r"|\bonly (?:ever )?(?:use|touch|change|edit|write|run|commit|add|fix|do)\b|\b(?:use|touch|change|edit|do) only\b"
     r"|\b(?:must|mustn['’]t|make sure|be sure to|from now on|under no circumstances|stick to|without asking)\b"
     r"|\buse\b.{1,80}\binstead\b|(?:^|[,;:] |\bplease )avoid\b"
     r"|\b(?:niemals|immer|nicht|auf keinen fall|muss|müssen|statt|jamais|toujours|ne \w+ pas|il faut"

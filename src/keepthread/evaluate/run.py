@@ -66,7 +66,9 @@ def evaluate(
     boundaries: list[Score] = []
     unread: list[Unread] = []
     size = 0
-    for number, (file, share) in enumerate(zip(files, _shares(files, workers, show)), 1):
+    for number, (file, share) in enumerate(
+        zip(files, _shares(files, workers, show), strict=True), 1
+    ):
         boundaries += share.boundaries
         unread += [Unread(file=file, error=share.error)] if share.error else []
         size += share.size
@@ -119,7 +121,8 @@ def _evaluated(file: str, show: bool) -> _Share:
     try:
         found = compactions(file)
         scores = [
-            score(compaction, texts, show=show) for compaction, texts in zip(found, chain(found))
+            score(compaction, texts, show=show)
+            for compaction, texts in zip(found, chain(found), strict=True)
         ]
         return _Share(scores, "", os.path.getsize(file))
     except KeepthreadError as error:

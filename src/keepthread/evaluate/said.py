@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from keepthread.transcript.model import Message
-from keepthread.transcript.record import Record, blocks, mapping, string
+from keepthread.transcript.record import blocks, mapping, string
 from keepthread.transcript.slim import Slimmer
 
 # The parts of a tool's input that say where and what. New content (`content`, `new_string`) is not among them.
@@ -93,18 +93,18 @@ def without_heredocs(command: str) -> str:
 
 
 def typed(line: bytes, offset: int, end: int) -> list[Message]:
-    """Return what a person typed on a line of the transcript."""
+    """Return what a person typed on a line of the transcript; what only went into the queue is not among it."""
     found: list[Message] = []
     for record in Slimmer().records(line, offset, end):
         found += [part for part in record.parts if isinstance(part, Message) and part.typed]
-        found += _queued(record)
     return [message for message in found if message.text]
 
 
-def _queued(record: Record) -> Iterator[Message]:
-    operation, text = record.extra.get("queue", ("", ""))
-    if operation == "enqueue" and text and not text.startswith(("<", "/", "{")):
-        yield Message("user", "queued", text, record.place, record.timestamp)
+def enqueued(raw: Mapping[str, Any]) -> str:
+    """Return what a person typed into the queue while the agent worked, "" when the record says nothing such."""
+    text = string(raw.get("content")).strip()
+    notice = text.startswith(("<", "/", "{"))
+    return text if raw.get("operation") == "enqueue" and not notice else ""
 
 
 def _strings(value: Any, depth: int = 0) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""One compaction, scored: how much of what was needed each text held, and the three things that must never be missing."""
+"""One compaction, scored: what each text held of what was needed, and the three things that must never be missing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN = "context+index"
 
 
 class System(TypedDict):
-    """A text: its size in UTF-16 units, and how many needed facts, rules and edited files, and whether the ask, it held."""
+    """A text: its size in UTF-16 units, how many of the facts, rules and edited files it held, and whether the ask."""
 
     units: int
     held: int
