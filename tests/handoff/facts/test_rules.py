@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from keepthread.handoff.facts.rules import MOST, rules
+from keepthread.handoff.model import Sourced
 from keepthread.transcript.model import Message, Place
 from tests.handoff.facts.talk import Talk
 
@@ -88,9 +89,9 @@ def test_asks_questions_and_complaints_are_no_rules(text):
 
 def test_of_a_long_message_only_the_sentences_that_bind_are_kept():
     text = (
-        "I looked at the importer and it seems that the CSV reader drops the last line when there is no newline at the "
-        "end. Please have a look at src/importer.py and fix it, add a test as well. Never change the public signature of "
-        "read_rows. The file is about 400 lines long."
+        "I looked at the importer and it seems that the CSV reader drops the last line when there is no newline at "
+        "the end. Please have a look at src/importer.py and fix it, add a test as well. Never change the public "
+        "signature of read_rows. The file is about 400 lines long."
     )
 
     assert found(text) == ["Never change the public signature of read_rows."]
@@ -98,8 +99,9 @@ def test_of_a_long_message_only_the_sentences_that_bind_are_kept():
 
 def test_a_sentence_that_points_back_is_kept_with_the_one_before_it():
     text = (
-        "Here is what I found after an hour of looking through the logs of the staging system, it took me quite a while. "
-        "The old client uses basic auth. Never do that. And then please also look into the second problem, the slow start."
+        "Here is what I found after an hour of looking through the logs of the staging system, it took me quite a "
+        "while. The old client uses basic auth. Never do that. And then please also look into the second problem, "
+        "the slow start."
     )
 
     assert found(text) == ["The old client uses basic auth. Never do that."]
@@ -195,7 +197,7 @@ def test_rules_of_short_messages_stand_first_and_the_newest_among_them():
 
 def test_earlier_messages_and_the_previous_handoff_are_carried_over():
     earlier = [Message("user", "prompt", "Never use sudo.", Place(7, ""))]
-    previous = [
+    previous: list[Sourced] = [
         {"text": "Answer in German.", "source": "old"},
         {"text": "never use sudo", "source": "x"},
     ]
