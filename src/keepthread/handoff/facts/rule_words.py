@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _ENGLISH_WORDS = re.compile(
     r"\b(?:the|and|to|is|for|in|of|this|that|with|it|you|are|on|be|when|not|don't|do|use|always|never|only|please)\b",
@@ -43,61 +44,54 @@ _ENGLISH_WEAK = re.compile(
     re.IGNORECASE,
 )
 
-_OTHER_NOT_ORDERS = re.compile(
+_OTHER_NOT_ORDERS = (
     r"(?:geht|funktioniert|klappt|weiß|weiss|verstehe|ist|war|wird|habe|hat|kann|bin|sind|passiert|stimmt|sehe|läuft)\s+(?:\w+\s+)?nicht\b"
     r"|n[e’']\s*(?:marche|fonctionne|sais|comprends?|est|a|passe|vois|peux|va|sont|suis)\s+(?:\w+\s+)?(?:pas|plus|jamais)"
     r"|\bno\s+(?:funciona|sé|entiendo|es|está|hay|tengo|veo|puedo|pasa|sirve)\b|\bnão\s+(?:funciona|sei|entendo|é|está|há|tenho|vejo|consigo|passa)\b"
     r"|\bnon\s+(?:funziona|so|capisco|è|va|c[’']è|ho|vedo|riesco)\b|\bnie\s+(?:działa|wiem|rozumiem|jest|ma|widzę|mogę)\b"
-    r"|\bне\s+(?:работает|знаю|понимаю|вижу|могу|получается|помогло|працює|розумію|бачу|можу)\b|çalışmıyor|bilmiyorum|olmuyor",
-    re.IGNORECASE,
+    r"|\bне\s+(?:работает|знаю|понимаю|вижу|могу|получается|помогло|працює|розумію|бачу|можу)\b|çalışmıyor|bilmiyorum|olmuyor"
 )
-_LATIN = re.compile(
-    "|".join(
-        (
-            # German
-            r"\b(?:nie(?:mals)?|immer|nicht|kein(?:e|en|er|es)?|ab\s+(?:jetzt|sofort)|in\s+zukunft|künftig|statt(?:dessen)?|anstatt|anstelle|nur(?:\s+noch)?|muss(?:t)?|müssen|darf(?:st)?|soll(?:st)?\s+nicht|merk(?:e)?\s+dir|denk(?:e)?\s+(?:daran|dran)|achte|stell(?:e)?\s+sicher|vermeide|verzichte|hör\s+auf|verwende|benutze|nutze|grundsätzlich|jedes\s+mal|ausschließlich|lieber|unbedingt|zwingend)\b",
-            # French
-            r"\b(?:jamais|toujours|désormais|dorénavant|à\s+partir\s+de\s+maintenant|à\s+l[’']avenir|faut|doi[st]|doivent|évite[zr]?|arrête[zr]?|cesse[zr]?|plutôt|au\s+lieu\s+de|préfère[zr]?|uniquement|seulement|souviens-toi|rappelle-toi|n[’']oublie[zr]?|assure[-\s]|assurez|veille[zr]?|utilise[zr]?|interdit)\b|\bn(?:e\s+|[’'])\w+\s+(?:pas|plus|rien)\b|\bne\s+pas\b|\bpas\s+de\b",
-            # Spanish
-            r"\b(?:nunca|jamás|siempre|de\s+ahora\s+en\s+adelante|a\s+partir\s+de\s+ahora|en\s+el\s+futuro|debes?|deben|tienes\s+que|hay\s+que|evita[r]?|deja\s+de|en\s+(?:vez|lugar)\s+de|prefiero|prefiere|solo|sólo|solamente|únicamente|recuerda|asegúrate|utiliza|usa|prohibido|no\s+\w+(?:es|as|is|ar|er|ir))\b",
-            # Portuguese
-            r"\b(?:jamais|sempre|a\s+partir\s+de\s+agora|daqui\s+(?:em|para)\s+\w+|de\s+agora\s+em\s+diante|deve(?:m)?|tem\s+que|precisa|evite|pare\s+de|em\s+vez\s+de|ao\s+invés\s+de|prefiro|prefira|somente|apenas|lembre|certifique|utilize|proibido|não\s+\w+)\b",
-            # Italian
-            r"\b(?:mai|sempre|d[’']ora\s+in\s+poi|da\s+ora\s+in\s+poi|in\s+futuro|devi|devono|bisogna|evita|smetti|invece\s+di|al\s+posto\s+di|piuttosto|preferisco|preferisci|soltanto|solamente|ricorda(?:ti)?|assicurati|utilizza|vietato|non\s+\w+)\b",
-            # Dutch
-            r"\b(?:nooit|altijd|niet|geen|vanaf\s+nu|voortaan|in\s+de\s+toekomst|moet(?:en)?|mag|mogen|vermijd|stop\s+met|in\s+plaats\s+van|liever|alleen|onthoud|zorg|let\s+op|gebruik|verboden)\b",
-            # Polish
-            r"\b(?:nigdy|zawsze|nie|od\s+teraz|w\s+przyszłości|musi(?:sz|my)?|należy|unikaj|przestań|zamiast|wolę|preferuj|tylko|wyłącznie|pamiętaj|upewnij|używaj|użyj|zabronione)\b",
-            # Turkish
-            r"\b(?:asla|hiçbir\s+zaman|her\s+zaman|daima|bundan\s+sonra|artık|yerine|tercih|sadece|yalnızca|unutma|emin\s+ol|kullan|kaçın|yasak|dikkat\s+et|gerek(?:li|iyor)?|lazım|zorunda\w*|\w{2,}(?:malı|meli)\w*)\b|\w{3,}(?:ma|me)(?:yın|yin|yınız|yiniz)?\s*[.!]*$",
-            # Swedish, Danish, Norwegian, Finnish, Czech, Romanian, Hungarian, Vietnamese, Indonesian
-            r"\b(?:aldrig|aldri|alltid|altid|inte|ikke|i\s+stället|i\s+stedet|från\s+och\s+med\s+nu|fra\s+nå\s+av|måste|endast|älä|aina|koskaan|ei\s+saa|nikdy|vždy|místo|pouze|musí|niciodată|întotdeauna|mereu|nu\s+\w+|doar|trebuie|în\s+loc|soha|mindig|helyett|đừng|luôn|không\s+được|phải|thay\s+vì|từ\s+giờ|jangan|selalu|harus|hanya|mulai\s+sekarang|hindari|alih-alih|tidak\s+boleh)\b",
-        )
-    ),
-    re.IGNORECASE,
+_LATIN = "|".join(
+    (
+        # German
+        r"\b(?:nie(?:mals)?|immer|nicht|kein(?:e|en|er|es)?|ab\s+(?:jetzt|sofort)|in\s+zukunft|künftig|statt(?:dessen)?|anstatt|anstelle|nur(?:\s+noch)?|muss(?:t)?|müssen|darf(?:st)?|soll(?:st)?\s+nicht|merk(?:e)?\s+dir|denk(?:e)?\s+(?:daran|dran)|achte|stell(?:e)?\s+sicher|vermeide|verzichte|hör\s+auf|verwende|benutze|nutze|grundsätzlich|jedes\s+mal|ausschließlich|lieber|unbedingt|zwingend)\b",
+        # French
+        r"\b(?:jamais|toujours|désormais|dorénavant|à\s+partir\s+de\s+maintenant|à\s+l[’']avenir|faut|doi[st]|doivent|évite[zr]?|arrête[zr]?|cesse[zr]?|plutôt|au\s+lieu\s+de|préfère[zr]?|uniquement|seulement|souviens-toi|rappelle-toi|n[’']oublie[zr]?|assure[-\s]|assurez|veille[zr]?|utilise[zr]?|interdit)\b|\bn(?:e\s+|[’'])\w+\s+(?:pas|plus|rien)\b|\bne\s+pas\b|\bpas\s+de\b",
+        # Spanish
+        r"\b(?:nunca|jamás|siempre|de\s+ahora\s+en\s+adelante|a\s+partir\s+de\s+ahora|en\s+el\s+futuro|debes?|deben|tienes\s+que|hay\s+que|evita[r]?|deja\s+de|en\s+(?:vez|lugar)\s+de|prefiero|prefiere|solo|sólo|solamente|únicamente|recuerda|asegúrate|utiliza|usa|prohibido|no\s+\w+(?:es|as|is|ar|er|ir))\b",
+        # Portuguese
+        r"\b(?:jamais|sempre|a\s+partir\s+de\s+agora|daqui\s+(?:em|para)\s+\w+|de\s+agora\s+em\s+diante|deve(?:m)?|tem\s+que|precisa|evite|pare\s+de|em\s+vez\s+de|ao\s+invés\s+de|prefiro|prefira|somente|apenas|lembre|certifique|utilize|proibido|não\s+\w+)\b",
+        # Italian
+        r"\b(?:mai|sempre|d[’']ora\s+in\s+poi|da\s+ora\s+in\s+poi|in\s+futuro|devi|devono|bisogna|evita|smetti|invece\s+di|al\s+posto\s+di|piuttosto|preferisco|preferisci|soltanto|solamente|ricorda(?:ti)?|assicurati|utilizza|vietato|non\s+\w+)\b",
+        # Dutch
+        r"\b(?:nooit|altijd|niet|geen|vanaf\s+nu|voortaan|in\s+de\s+toekomst|moet(?:en)?|mag|mogen|vermijd|stop\s+met|in\s+plaats\s+van|liever|alleen|onthoud|zorg|let\s+op|gebruik|verboden)\b",
+        # Polish
+        r"\b(?:nigdy|zawsze|nie|od\s+teraz|w\s+przyszłości|musi(?:sz|my)?|należy|unikaj|przestań|zamiast|wolę|preferuj|tylko|wyłącznie|pamiętaj|upewnij|używaj|użyj|zabronione)\b",
+        # Turkish
+        r"\b(?:asla|hiçbir\s+zaman|her\s+zaman|daima|bundan\s+sonra|artık|yerine|tercih|sadece|yalnızca|unutma|emin\s+ol|kullan|kaçın|yasak|dikkat\s+et|gerek(?:li|iyor)?|lazım|zorunda\w*|\w{2,}(?:malı|meli)\w*)\b|\w{3,}(?:ma|me)(?:yın|yin|yınız|yiniz)?\s*[.!]*$",
+        # Swedish, Danish, Norwegian, Finnish, Czech, Romanian, Hungarian, Vietnamese, Indonesian
+        r"\b(?:aldrig|aldri|alltid|altid|inte|ikke|i\s+stället|i\s+stedet|från\s+och\s+med\s+nu|fra\s+nå\s+av|måste|endast|älä|aina|koskaan|ei\s+saa|nikdy|vždy|místo|pouze|musí|niciodată|întotdeauna|mereu|nu\s+\w+|doar|trebuie|în\s+loc|soha|mindig|helyett|đừng|luôn|không\s+được|phải|thay\s+vì|từ\s+giờ|jangan|selalu|harus|hanya|mulai\s+sekarang|hindari|alih-alih|tidak\s+boleh)\b",
+    )
 )
-_OTHER = re.compile(
-    "|".join(
-        (
-            # Russian
-            r"никогда|всегда|\bне\s+\w+|с\s+этого\s+момента|отныне|впредь|в\s+будущем|\bдолжн\w+|\bнужно\b|\bнадо\b|нельзя|избега\w+|перестань|прекрати|хватит|вместо|предпочита\w+|\bлучше\b|\bтолько\b|запомни|\bпомни\b|убедись|используй\w*|запрещ\w+|обязательно|больше\s+не",
-            # Ukrainian
-            r"ніколи|завжди|відтепер|надалі|\bповин\w+|\bтреба\b|потрібно|не\s+можна|уника\w+|припини|замість|краще|\bтільки\b|\bлише\b|пам[’']ятай|запам[’']ятай|переконайся|використовуй\w*|заборонено|обов[’']язково|більше\s+не",
-            # Chinese
-            r"不要|不准|不能|不得|不允许|不許|不用|禁止|禁用|切勿|请勿|請勿|[别別](?!人|的|名|处|處)|永远|永遠|始终|始終|总是|總是|一定要?|必须|必須|务必|務必|以后|以後|今后|今後|从现在(?:开始|起)|從現在|记住|記住|记得|記得|确保|確保|避免|只(?:能|用|要|改|允许|允許|许)|而不是|改用|优先|優先|尽量|盡量|统一|統一|一律|停止|无需|無需|应该|應該|要求",
-            # Japanese
-            r"しないで|ないで(?:ください|下さい|くれ)?|しない(?:こと|ように)|ないこと|禁止|必ず|絶対|常に|いつも|決して|今後|これから(?:は|も)|べき|ではなく|じゃなくて|代わりに|だけ(?:に|を|で)|のみ|てはいけ|ちゃだめ|覚えて|忘れ(?:ないで|ず)|避けて|やめて|を使って|使用して|なければ|ようにして|優先|厳禁",
-            # Korean
-            r"하지\s*마|하지\s*말|지\s*마(?:세요|라)?|말고|말\s*것|금지|반드시|\b꼭|항상|절대|언제나|앞으로|이제부터|지금부터|해야|대신|만\s*(?:사용|수정|써|변경)|기억|잊지|피해|그만|써\s*줘|사용해|사용하지",
-            # Arabic, Persian
-            r"\bلا\s+\w+|أبد[اً]+|دائم[اً]+|من\s+الآن|مستقبل|\bيجب\b|لا\s+بد|تجنب|توقف|بدل[اً]+|\bفقط\b|تذكر|تأكد|استخدم|ممنوع|هرگز|همیشه|نباید|\bباید\b|به\s+جای",
-            # Hindi
-            r"कभी|\bमत\b|हमेशा|अब\s+से|आगे\s+से|चाहिए|ज़रूर|जरूर|बजाय|केवल|सिर्फ़?|याद\s+रख|ध्यान\s+(?:रख|दे|से)|सुनिश्चित|नहीं\s+कर",
-            # Greek, Hebrew, Thai
-            r"ποτέ|πάντα|\bμην?\b|\bμόνο\b|πρέπει|\bαντί\b|אף\s+פעם|לעולם|תמיד|אל\s+ת|\bרק\b|חייב|במקום|อย่า|ห้าม|เสมอ|ต้อง|เท่านั้น|แทน",
-        )
-    ),
-    re.IGNORECASE,
+_OTHER = "|".join(
+    (
+        # Russian
+        r"никогда|всегда|\bне\s+\w+|с\s+этого\s+момента|отныне|впредь|в\s+будущем|\bдолжн\w+|\bнужно\b|\bнадо\b|нельзя|избега\w+|перестань|прекрати|хватит|вместо|предпочита\w+|\bлучше\b|\bтолько\b|запомни|\bпомни\b|убедись|используй\w*|запрещ\w+|обязательно|больше\s+не",
+        # Ukrainian
+        r"ніколи|завжди|відтепер|надалі|\bповин\w+|\bтреба\b|потрібно|не\s+можна|уника\w+|припини|замість|краще|\bтільки\b|\bлише\b|пам[’']ятай|запам[’']ятай|переконайся|використовуй\w*|заборонено|обов[’']язково|більше\s+не",
+        # Chinese
+        r"不要|不准|不能|不得|不允许|不許|不用|禁止|禁用|切勿|请勿|請勿|[别別](?!人|的|名|处|處)|永远|永遠|始终|始終|总是|總是|一定要?|必须|必須|务必|務必|以后|以後|今后|今後|从现在(?:开始|起)|從現在|记住|記住|记得|記得|确保|確保|避免|只(?:能|用|要|改|允许|允許|许)|而不是|改用|优先|優先|尽量|盡量|统一|統一|一律|停止|无需|無需|应该|應該|要求",
+        # Japanese
+        r"しないで|ないで(?:ください|下さい|くれ)?|しない(?:こと|ように)|ないこと|禁止|必ず|絶対|常に|いつも|決して|今後|これから(?:は|も)|べき|ではなく|じゃなくて|代わりに|だけ(?:に|を|で)|のみ|てはいけ|ちゃだめ|覚えて|忘れ(?:ないで|ず)|避けて|やめて|を使って|使用して|なければ|ようにして|優先|厳禁",
+        # Korean
+        r"하지\s*마|하지\s*말|지\s*마(?:세요|라)?|말고|말\s*것|금지|반드시|\b꼭|항상|절대|언제나|앞으로|이제부터|지금부터|해야|대신|만\s*(?:사용|수정|써|변경)|기억|잊지|피해|그만|써\s*줘|사용해|사용하지",
+        # Arabic, Persian
+        r"\bلا\s+\w+|أبد[اً]+|دائم[اً]+|من\s+الآن|مستقبل|\bيجب\b|لا\s+بد|تجنب|توقف|بدل[اً]+|\bفقط\b|تذكر|تأكد|استخدم|ممنوع|هرگز|همیشه|نباید|\bباید\b|به\s+جای",
+        # Hindi
+        r"कभी|\bमत\b|हमेशा|अब\s+से|आगे\s+से|चाहिए|ज़रूर|जरूर|बजाय|केवल|सिर्फ़?|याद\s+रख|ध्यान\s+(?:रख|दे|से)|सुनिश्चित|नहीं\s+कर",
+        # Greek, Hebrew, Thai
+        r"ποτέ|πάντα|\bμην?\b|\bμόνο\b|πρέπει|\bαντί\b|אף\s+פעם|לעולם|תמיד|אל\s+ת|\bרק\b|חייב|במקום|อย่า|ห้าม|เสมอ|ต้อง|เท่านั้น|แทน",
+    )
 )
 _CORRECTION = re.compile(
     r"^\W*(?:no|nope|wrong|stop|wait|not\s+(?:that|like)|nein|falsch|halt|non|arrête|para|não|alto|sbagliato|nee|fout|nie|źle|нет|стоп|неверно|ні|hayır|dur|不对|不對|不是|不要|错了|錯了|停|いや|いいえ|違う|ちがう|だめ|やめて|아니|틀렸|안\s*돼|لا|नहीं|मत)(?![\w-])",
@@ -113,6 +107,12 @@ _EMPHATIC = re.compile(
 _ASCII_LETTERS = re.compile(r"[A-Za-z]")
 
 
+@lru_cache(maxsize=8)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a list of words when it is first needed: most sessions speak one language, and hooks start often."""
+    return re.compile(pattern, re.IGNORECASE)
+
+
 def is_english(text: str) -> bool:
     """Return whether a text reads as English: words of other languages are then not looked for in it."""
     return text.isascii() and len(set(_ENGLISH_WORDS.findall(text.lower()))) >= 2
@@ -126,8 +126,10 @@ def strength(sentence: str, *, english: bool) -> int:
     if _ENGLISH.search(bare):
         return 3
     if not english:
-        bare = _OTHER_NOT_ORDERS.sub(" ", bare)
-        if _LATIN.search(bare) or (not sentence.isascii() and _OTHER.search(bare)):
+        bare = _compiled(_OTHER_NOT_ORDERS).sub(" ", bare)
+        if _compiled(_LATIN).search(bare) or (
+            not sentence.isascii() and _compiled(_OTHER).search(bare)
+        ):
             return 3
     if _ENGLISH_MILD.search(bare):
         return 2
