@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from keepthread.host.entries import ENTRIES
 from keepthread.host.install import Report, install, uninstall
 
 COMMAND = (
@@ -79,7 +80,7 @@ class Host:
         return sorted(self.folder.glob("settings.json.keepthread-*.bak"))
 
 
-ONCE = {"pre_compact.py": 1, "session_start.py": 1, "session_index.py": 1, "post_compact.py": 1}
+ONCE = {entry.script: 1 for entry in ENTRIES}
 
 
 @pytest.fixture

@@ -304,6 +304,7 @@ def test_what_session_start_needs_is_stored_once(tmp_path: Path) -> None:
         "sources": ["compact", "resume", "fork"],
         "disable": False,
         "document": "docs/handoff-context.md",
+        "off_projects": [],
     }
     assert (path.stat().st_mode & 0o777, state.stat().st_mode & 0o777) == (0o600, 0o700)
     assert not store_resolved(str(state), config)

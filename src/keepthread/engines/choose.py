@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 
 from keepthread.engines import claude, facts
 from keepthread.engines.model import Engine
 from keepthread.errors import KeepthreadError
 from keepthread.host.config import Config
+from keepthread.host.locations import inside_any
 
 AUTO = "auto"
 
@@ -45,7 +45,7 @@ def engines_for(
         KeepthreadError: a name is unknown.
     """
     names = _names(config.engine)
-    if _inside_any(project, config.local_only_projects):
+    if inside_any(project, config.local_only_projects):
         names = [name for name in names if name in _LOCAL]
     return [_MAKERS[name](env, config_dir, project) for name in names]
 
@@ -65,10 +65,3 @@ def _names(setting: str) -> list[str]:
     before_facts = names[: names.index(facts.NAME)] if facts.NAME in names else names
     return [*dict.fromkeys(before_facts), facts.NAME]
 
-
-def _inside_any(project: str, folders: tuple[str, ...]) -> bool:
-    if not project:
-        return False
-    real = os.path.realpath(project)
-    roots = [os.path.realpath(os.path.expanduser(folder)) for folder in folders if folder]
-    return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in roots)

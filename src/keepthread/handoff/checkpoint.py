@@ -20,7 +20,6 @@ from keepthread.transcript.read import count_boundaries, read_transcript
 from keepthread.transcript.tail import uuids_from_end
 from keepthread.transcript.tokens import estimate
 
-
 _BEFORE_BOUNDARY = 256 * 1024  # bytes
 ENOUGH_NEW = 5_000  # tokens; with less that is new a handoff is updated by code and buys no call
 

@@ -10,9 +10,10 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 
 from keepthread.files import make_private, read_regular
-from keepthread.host.locations import session_dir
+from keepthread.host.locations import inside_any, project_root, session_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # loading typing costs a hook more than everything else here
@@ -27,6 +28,7 @@ DEFAULTS: Mapping[str, Any] = {
     "budget": 9_900,
     "index": 4_000,
     "sources": ["compact", "resume", "fork"],
+    "off_projects": [],
 }
 
 
@@ -48,9 +50,18 @@ def settings(state: str, env: Mapping[str, str]) -> dict[str, Any]:
         )
     if env.get("KEEPTHREAD_DISABLE", "").lower() in ("1", "true", "yes", "on"):
         found["disable"] = True
-    if not isinstance(found["sources"], list):
-        found["sources"] = DEFAULTS["sources"]
+    for key in ("sources", "off_projects"):
+        if not isinstance(found[key], list):
+            found[key] = DEFAULTS[key]
     return found
+
+
+def is_off(settings: Mapping[str, Any], env: Mapping[str, str], cwd: str) -> bool:
+    """Return whether the user has switched keepthread off, everywhere or in this project."""
+    folders = [folder for folder in settings["off_projects"] if isinstance(folder, str)]
+    return bool(settings["disable"]) or (
+        bool(folders) and inside_any(project_root(env, cwd), folders)
+    )
 
 
 def _number(value: object, default: float) -> float:
@@ -137,10 +148,8 @@ def claim(state: str, session_id: str, kind: str, key: str) -> bool:
 
 
 def _remove(path: str) -> None:
-    try:
+    with suppress(OSError):  # another process was faster
         os.unlink(path)
-    except OSError:
-        pass  # another process was faster
 
 
 def news(stored: dict[str, Any], transcript_path: str, own_session: bool) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The note of "/handoff NOTE". Standard library only: UserPromptSubmit imports this module.
 
-A command's text must not become part of a shell command, so the note takes another way: the UserPromptSubmit hook, which
-gets the prompt as data, leaves it here, and the `keepthread handoff` that the command runs takes it up.
+A command's text must not become part of a shell command, so the note takes another way: the UserPromptSubmit hook,
+which gets the prompt as data, leaves it here, and the `keepthread handoff` that the command runs takes it up.
 """
 
 from __future__ import annotations

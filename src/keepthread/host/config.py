@@ -95,6 +95,7 @@ def store_resolved(state_dir: str, config: Config) -> bool:
         "sources": list(base.sources),
         "disable": base.disable,
         "document": base.document,
+        "off_projects": list(base.off_projects),
     }
     data = json.dumps(stored, indent=2).encode() + b"\n"
     path = os.path.join(state_dir, "settings.json")

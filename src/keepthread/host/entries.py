@@ -35,6 +35,7 @@ ENTRIES = (
     Entry("SessionStart", "session_start.py", 10, by_source=True),
     Entry("SessionStart", "session_index.py", 10, by_source=True),
     Entry("PostCompact", "post_compact.py", 10),
+    Entry("UserPromptSubmit", "user_prompt_submit.py", 10),
 )
 
 # Scripts of this and of every earlier version: what is recognised as ours when the manifest is lost.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from keepthread.errors import KeepthreadError
 
@@ -74,3 +74,12 @@ def git_root(start: str) -> str:
         if parent == current:
             return ""
         current = parent
+
+
+def inside_any(project: str, folders: Iterable[str]) -> bool:
+    """Return whether the project's real folder is one of `folders` or lies in one; "~" is expanded."""
+    if not project:
+        return False
+    real = os.path.realpath(project)
+    roots = [os.path.realpath(os.path.expanduser(folder)) for folder in folders if folder]
+    return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
