@@ -30,6 +30,15 @@ def test_a_list_under_a_line_that_announces_is_taken_item_by_item():
     assert steps(talk)[:2] == ["Rename `load_all`", "Publish 2.0"]
 
 
+def test_a_list_may_stand_below_its_heading_and_a_line_of_words():
+    talk = Talk()
+    talk.reply(
+        "### Done\n- the parser\n\n### Next Steps\nThe remaining tasks are:\n- epic.4: trace it\n- epic.5: docs\n"
+    )
+
+    assert steps(talk) == ["epic.4: trace it", "epic.5: docs"]
+
+
 def test_announcements_are_understood_in_other_languages():
     for text in (
         "Als Nächstes prüfe ich die Migration.",

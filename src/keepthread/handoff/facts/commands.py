@@ -236,6 +236,7 @@ def _use(group: Sequence[Run], total: int) -> float:
 
 
 def looks(piece: Piece) -> bool:
+    """Return whether a simple command only looks around: it changes nothing and checks nothing."""
     program = piece.program.lower()
     if piece.writes or piece.appends:
         return False

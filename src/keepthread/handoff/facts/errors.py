@@ -175,8 +175,6 @@ def settled(checks: Sequence[Run]) -> Mapping[str, list[str]]:
     """Return what works and what is broken, from the last run of each check: {"works": [...], "broken": [...]}."""
     found: dict[str, list[str]] = {"works": [], "broken": []}
     for run in checks[:8]:
-        words = (
-            f"{shown(run.command, 120)}: {run.result}" if run.result else shown(run.command, 120)
-        )
+        words = f"{shown(run.check, 120)}: {run.result}" if run.result else shown(run.check, 120)
         found["works" if run.outcome == "ok" else "broken"].append(words)
     return found

@@ -16,6 +16,17 @@ _NEXT = re.compile(
     r"теперь|далее|сейчас|следующ|тепер|далі|şimdi|sıradaki|接下来|接下來|下一步|现在|現在|次に|次は|それでは|다음|이제|الآن|अब)",
     re.IGNORECASE,
 )
+_NEXT_HEADING = re.compile(
+    r"\b(?:next|remaining|remains|left|still\s+to|to\s+do|todo|pending|follow-?ups?|outstanding)\b|nächste|offen|restlich"
+    r"|restant|suivant|siguiente|pendient|próxim|pendente|prossim|volgende|następn|следующ|остал|дальш|наступн|sıradaki"
+    r"|下一步|剩余|剩餘|待办|待辦|接下来|次の|残り|다음|남은|التالي|अगल",
+    re.IGNORECASE,
+)
+_BARE_HEADING = re.compile(
+    r"\W*(?:the\s+)?(?:next|remaining|pending)\s+(?:steps?|tasks?|items?|work)(?:\s+are)?\W*",
+    re.IGNORECASE,
+)
+_REACH = 3  # lines from a heading to its list
 _LISTED = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _COMMIT = re.compile(r"^\[([^\]\s]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _PULL_REQUEST = re.compile(
@@ -137,19 +148,31 @@ def _announced(items: Sequence[Item]) -> list[str]:
 def _announcements(text: str) -> list[str]:
     said: list[str] = []
     listed: list[str] = []
-    heading = False
-    for line in text.strip().splitlines()[-30:]:
+    heading = 0
+    for line in text.strip().splitlines()[-40:]:
         bare = line.strip().lstrip("-*#•> ").strip()
         if heading and _LISTED.match(line):
             listed.append(one_line(_LISTED.sub("", line).strip("* "), 300))
+            heading = _REACH
             continue
-        heading = bool(bare) and bare.rstrip("* ").endswith((":", "：")) and bool(_NEXT.match(bare))
-        said += [
-            one_line(each, 300)
-            for each in sentences(bare)
-            if _NEXT.match(each) and (len(each) > 12 or not each.isascii())
-        ]
-    return unique([*listed[:4], *(sentence.rstrip(":* ") for sentence in said[-2:])], 5)
+        # A list may stand a line or two below its heading, not further.
+        heading = _REACH if _announces_list(line.strip()) else max(heading - 1, 0)
+        said += [one_line(each, 300) for each in sentences(bare) if _says_next(each)]
+    return unique([*listed[:5], *(sentence.rstrip(":* ") for sentence in said[-2:])], 6)
+
+
+def _announces_list(line: str) -> bool:
+    heads = line.startswith("#") or line.rstrip("* ").endswith((":", "："))
+    return heads and len(line) < 100 and bool(_NEXT_HEADING.search(line))
+
+
+def _says_next(sentence: str) -> bool:
+    bare = sentence.rstrip("*: ")
+    return (
+        bool(_NEXT.match(bare))
+        and (len(bare) > 12 or not bare.isascii())
+        and not _BARE_HEADING.fullmatch(bare)
+    )
 
 
 def resume_prompt(
