@@ -77,18 +77,18 @@ def script(client: Client, api: FakeApi, *, full: bool) -> None:
 def begin(client: Client, api: FakeApi, *, full: bool = True) -> str:
     """Hold the session up to its full context and return its id: a rule is typed, three files are edited."""
     script(client, api, full=full)
-    first = client.prompt(RULE)
-    assert first.text == "The files are there.", first
-    second = client.prompt(LEFT, first.session)
-    assert second.text == "The blank lines.", second
-    return first.session
+    run = client.converse(RULE, LEFT)
+    assert run.text == "The blank lines.", run
+    return run.session
 
 
 def compacted(client: Client, api: FakeApi) -> tuple[str, Body]:
     """Hold the session over an automatic compaction; return its id and the request that went on."""
-    session = begin(client, api)
-    go_on(client, api, session)
-    return session, api.talks[-1].body
+    script(client, api, full=True)
+    run = client.converse(RULE, LEFT, ASK)
+    assert (run.code, run.text) == (0, "OK."), run
+    assert len(api.summaries) == 1
+    return run.session, api.talks[-1].body
 
 
 def go_on(client: Client, api: FakeApi, session: str) -> Run:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.api import Answer, FakeApi, is_talk, last_text, talk_texts
-from tests.support.client import Client, Run, python
-from tests.support.recorder import Recorder, context
+from tests.support.api import Answer, FakeApi, last_text, talk_texts
+from tests.support.client import Client, python
+from tests.support.recorder import Recorder, Seen, context
 
 pytestmark = pytest.mark.client
 
@@ -36,13 +36,18 @@ def watch(recorder: Recorder, client: Client) -> None:
     recorder.install(client)
 
 
-def talk(client: Client, api: FakeApi, *, full: bool) -> Run:
-    """Hold two turns; `full` makes the next prompt compact by itself."""
-    first = client.prompt("first words")
-    api.rule(is_talk, Answer(input_tokens=FULL if full else 1000), times=1)
-    second = client.prompt("second words", first.session)
-    assert (first.code, second.code) == (0, 0), second.stderr
-    return second
+def fill(client: Client, api: FakeApi) -> str:
+    """Hold two turns after which the context is full; the next prompt compacts by itself."""
+    api.rule("second words", Answer(input_tokens=FULL))
+    run = client.converse("first words", "second words")
+    assert run.code == 0, run
+    return run.session
+
+
+def typed(seen: Seen) -> list[str]:
+    """Return the texts of the transcript's user records; a queue's record of a prompt may stand there earlier."""
+    records = [json.loads(line) for line in seen.transcript.splitlines() if line.endswith("}")]
+    return [record["message"]["content"] for record in records if record["type"] == "user"]
 
 
 def test_a_manual_compaction_fires_its_events_in_order(client, api, recorder):
@@ -68,7 +73,7 @@ def test_a_manual_compaction_fires_its_events_in_order(client, api, recorder):
 
 def test_an_automatic_compaction_fires_its_events_before_the_turn_goes_on(client, api, recorder):
     watch(recorder, client)
-    session = talk(client, api, full=True).session
+    session = fill(client, api)
     before = len(recorder.labels)
     client.prompt("third words", session)
     assert recorder.labels[before:] == [
@@ -84,11 +89,11 @@ def test_an_automatic_compaction_fires_its_events_before_the_turn_goes_on(client
 
 def test_precompact_sees_the_pending_prompt_and_sessionstart_no_boundary_yet(client, api, recorder):
     watch(recorder, client)
-    session = talk(client, api, full=True).session
+    session = fill(client, api)
     client.prompt("third words", session)
     calls = {seen.label: seen for seen in recorder.seen}
-    assert "third words" not in calls["UserPromptSubmit"].transcript
-    assert "third words" in calls["PreCompact(auto)"].transcript
+    assert "third words" not in typed(calls["UserPromptSubmit"])
+    assert "third words" in typed(calls["PreCompact(auto)"])
     for label in ("SessionStart(compact)", "PostCompact(auto)"):
         assert "compact_boundary" not in calls[label].transcript
     kinds = [record.get("subtype") for record in client.records(session)]
@@ -169,7 +174,7 @@ def test_two_outputs_of_9900_units_each_arrive_whole_in_the_next_request(client,
     recorder.add("SessionStart", context(first), matcher="compact")
     recorder.add("SessionStart", context(second), matcher="compact")
     recorder.install(client)
-    session = talk(client, api, full=True).session
+    session = fill(client, api)
     client.prompt("third words", session)
     text = talk_texts(api.talks[-1].body)
     assert first in text
@@ -201,7 +206,7 @@ def test_a_system_message_beside_the_context_is_not_sent_to_the_model(client, ap
     document = json.loads(context("the word xylophone")) | {"systemMessage": "for the person"}
     recorder.add("SessionStart", json.dumps(document), matcher="compact")
     recorder.install(client)
-    session = talk(client, api, full=True).session
+    session = fill(client, api)
     client.prompt("third words", session)
     text = talk_texts(api.talks[-1].body)
     assert "the word xylophone" in text

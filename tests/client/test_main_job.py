@@ -13,7 +13,6 @@ from tests.client.story import (
     EDITED,
     FULL,
     JUDGED,
-    LEFT,
     RULE,
     answer_child,
     asked,
@@ -21,8 +20,8 @@ from tests.client.story import (
     begin,
     compacted,
     edit,
+    go_on,
     injected,
-    script,
     settled,
     turn,
     variables,
@@ -142,12 +141,11 @@ def test_a_compaction_in_the_middle_of_a_turn_keeps_the_ask_that_the_host_drops(
     assert ASK not in talk_texts(request).replace(injected(request), "")
 
 
-def test_in_a_session_that_stays_open_the_next_request_holds_the_thread_too(client, api):
+def test_when_the_resumed_session_compacts_at_once_the_next_request_holds_the_thread_too(
+    client, api
+):
     variables(client, ENGINE="facts")
-    script(client, api, full=True)
-    run = client.converse(RULE, LEFT, ASK)
-    assert run.text == "OK.", run
-    assert len(api.summaries) == 1
+    go_on(client, api, begin(client, api))
     assert_holds_the_thread(api.talks[-1].body)
 
 
