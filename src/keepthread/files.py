@@ -47,9 +47,10 @@ def make_private(folder: str) -> None:
         _tighten_folder(folder)
 
 
-def write_private(path: str, data: bytes) -> None:
-    """Write a file with mode 0600 so that every reader sees the old bytes or the new ones, also after a crash.
+def write_private(path: str, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
+    """Write a file so that every reader sees the old bytes or the new ones, also after a crash.
 
+    Its mode is 0600, or `mode` when another's file is to keep the one it has.
     A symlink at `path` is replaced, never followed. On every error the old file stays and the temporary one goes.
 
     Raises:
@@ -60,6 +61,8 @@ def write_private(path: str, data: bytes) -> None:
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _COMMON, PRIVATE_FILE)
     try:
         try:
+            if mode != PRIVATE_FILE and os.name != "nt":
+                os.fchmod(fd, mode)  # the umask has no say: the file had this mode before
             write_all(fd, data)
             _fsync(fd)
         finally:

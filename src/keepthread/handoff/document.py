@@ -1,6 +1,6 @@
 """The person-facing document in the project, docs/handoff-context.md: written, never read by a hook.
 
-The project is untrusted: a link in it is not followed, a file that git tracks or that is not ours is left alone.
+The project is not trusted: a link in it is not followed, and a file that git tracks or that is not ours is left alone.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ import subprocess
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from keepthread.files import write_all
+from keepthread import files
+from keepthread.handoff import exclude
+from keepthread.host.locations import git_root
 
 MARKER = b"<!-- keepthread handoff"
 _MARKER_WITHIN = 300  # bytes
 _PATIENCE = 1.0  # seconds for git
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _HAS_DIR_FD = os.open in os.supports_dir_fd
 
 
@@ -35,65 +37,64 @@ class _LeftAloneError(Exception):
 
 
 def write_document(root: str, relative: str, markdown: str) -> DocumentResult:
-    """Write the document at `relative` inside the project and keep it out of git; never raises for what lies there."""
+    """Write the document and keep it out of git; never raises, whatever lies there.
+
+    Args:
+        root: the project's folder.
+        relative: where in it, with "/" between the parts; an absolute path or one with ".." is refused.
+        markdown: the rendered document, our marker within its first 300 bytes.
+    """
     path = os.path.join(root, relative)
     try:
         parts = _parts(relative)
         with _folder(root, parts[:-1], create=True) as folder:
             _check(folder, parts[-1], root, relative)
-            _exclude(root, "/".join(parts))
+            exclude.add(path)  # first: a document that git shows would be committed by accident
             _write(folder, parts[-1], markdown.encode("utf-8", "replace"))
     except _LeftAloneError as left:
         return DocumentResult(path, False, str(left))
     except (OSError, ValueError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else "the path cannot be used"
-        return DocumentResult(path, False, f"{relative}: {reason}")
+        return DocumentResult(path, False, f"{relative!r} cannot be written: {_reason(problem)}")
     return DocumentResult(path, True, "")
 
 
 def why_left_alone(root: str, relative: str) -> str:
-    """Return why the document would not be written now, or ""."""
+    """Return why the document would not be written now, or "". Never raises."""
     try:
         parts = _parts(relative)
         with _folder(root, parts[:-1], create=False) as folder:
             _check(folder, parts[-1], root, relative)
+    except FileNotFoundError:
+        return ""  # neither folder nor file yet
     except _LeftAloneError as left:
         return str(left)
-    except FileNotFoundError:
-        return ""
     except (OSError, ValueError) as problem:
-        return f"{relative}: {problem}"
+        return f"{relative!r} cannot be written: {_reason(problem)}"
     return ""
 
 
 def forget_document(root: str, relative: str) -> bool:
-    """Take our line out of the project's .git/info/exclude; return whether it was there."""
-    path = _exclude_file(root)
-    line = _exclude_line("/".join(_parts(relative)))
+    """Take our line out of the repository's exclude file; return whether it was there. Never raises."""
     try:
-        before = _read_exclude(path) if path else b""
-    except OSError:
-        return False
-    after = b"".join(
-        part for part in before.splitlines(keepends=True) if part.rstrip(b"\r\n") != line
-    )
-    if after == before:
-        return False
-    _rewrite(path, after)
-    return True
+        return exclude.remove(os.path.join(root, *_parts(relative)))
+    except (_LeftAloneError, OSError, ValueError):
+        return False  # no path of ours, or a file that is not ours to change
 
 
 def _parts(relative: str) -> list[str]:
     parts = relative.replace("\\", "/").split("/") if os.name == "nt" else relative.split("/")
-    if (
-        os.path.isabs(relative)
-        or any(part in ("", ".", "..") for part in parts)
-        or "\0" in relative
-    ):
+    outward = os.path.isabs(relative) or any(part in ("", ".", "..") for part in parts)
+    if outward or not relative.isprintable() or ".git" in (part.lower() for part in parts):
         raise _LeftAloneError(
             f"{relative!r} is no path inside the project; set KEEPTHREAD_DOCUMENT to one"
         )
     return parts
+
+
+def _reason(problem: OSError | ValueError) -> str:
+    if isinstance(problem, OSError) and problem.strerror:
+        return problem.strerror
+    return "the system cannot hold such a path"
 
 
 @contextlib.contextmanager
@@ -102,20 +103,29 @@ def _folder(root: str, parts: list[str], *, create: bool) -> Iterator[int | str]
     if not _HAS_DIR_FD:
         yield _folder_by_name(root, parts, create=create)
         return
-    current = os.open(
-        root, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
-    )
+    current = os.open(root, _FOLDER)
     try:
         for part in parts:
-            if create:
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(part, 0o755, dir_fd=current)
-            following = os.open(part, _FOLDER, dir_fd=current)
+            following = _step(current, part, create=create)
             os.close(current)
             current = following
         yield current
     finally:
         os.close(current)
+
+
+def _step(current: int, part: str, *, create: bool) -> int:
+    if create:
+        with contextlib.suppress(FileExistsError):  # whether it is a folder shows when it is opened
+            os.mkdir(part, 0o755, dir_fd=current)  # the project's own folder, not ours
+    try:
+        return os.open(part, _FOLDER | _NO_LINK, dir_fd=current)
+    except FileNotFoundError:
+        raise
+    except OSError as problem:
+        raise _LeftAloneError(
+            f"{part!r} in the project is a link or no folder ({problem.strerror})"
+        ) from problem
 
 
 def _folder_by_name(root: str, parts: list[str], *, create: bool) -> str:
@@ -129,69 +139,83 @@ def _folder_by_name(root: str, parts: list[str], *, create: bool) -> str:
 
 def _check(folder: int | str, name: str, root: str, relative: str) -> None:
     """Raise when the file there is not ours to write."""
-    try:
-        descriptor = _open(folder, name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _NO_LINK)
-    except FileNotFoundError:
-        return
-    except OSError as problem:
-        raise _LeftAloneError(f"{relative} is a link or no file ({problem.strerror})") from problem
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise _LeftAloneError(f"{relative} is no regular file")
-        head = os.read(descriptor, _MARKER_WITHIN)
-    finally:
-        os.close(descriptor)
-    if MARKER not in head:
+    if MARKER not in _head(folder, name, relative):
         raise _LeftAloneError(
             f"{relative} is not keepthread's; move it, or set KEEPTHREAD_DOCUMENT"
         )
-    if _tracked(root, relative):
+    if _tracked(os.path.join(root, relative)):
         raise _LeftAloneError(
             f"{relative} is tracked by git; git rm --cached it, or set KEEPTHREAD_DOCUMENT"
         )
 
 
-def _open(folder: int | str, name: str, flags: int, mode: int = 0o600) -> int:
+def _head(folder: int | str, name: str, relative: str) -> bytes:
+    """Return the first bytes of the file, or the marker when there is no file."""
+    try:
+        fd = _open(folder, name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _NO_LINK)
+    except FileNotFoundError:
+        return MARKER
+    except OSError as problem:
+        raise _LeftAloneError(f"{relative} is a link or no file ({problem.strerror})") from problem
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise _LeftAloneError(f"{relative} is no regular file")
+        return os.read(fd, _MARKER_WITHIN)
+    finally:
+        os.close(fd)
+
+
+def _open(folder: int | str, name: str, flags: int) -> int:
     if isinstance(folder, int):
-        return os.open(name, flags, mode, dir_fd=folder)
-    return os.open(os.path.join(folder, name), flags, mode)
+        return os.open(name, flags, files.PRIVATE_FILE, dir_fd=folder)
+    return os.open(os.path.join(folder, name), flags, files.PRIVATE_FILE)
 
 
 def _write(folder: int | str, name: str, data: bytes) -> None:
-    temp = f".tmp-{os.urandom(12).hex()}"
-    descriptor = _open(folder, temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK)
+    if isinstance(folder, str):
+        files.write_private(os.path.join(folder, name), data)
+        return
+    temp = files.TEMP_PREFIX + os.urandom(12).hex()
+    fd = _open(folder, temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK)
     try:
         try:
-            write_all(descriptor, data)
+            files.write_all(fd, data)
+            # No fsync: it is a copy of handoff.md in the state folder, written again at the next compaction.
         finally:
-            os.close(descriptor)
-        if isinstance(folder, int):
-            os.replace(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
-        else:
-            os.replace(os.path.join(folder, temp), os.path.join(folder, name))
+            os.close(fd)
+        os.replace(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
-        with contextlib.suppress(OSError):
-            if isinstance(folder, int):
-                os.unlink(temp, dir_fd=folder)
-            else:
-                os.unlink(os.path.join(folder, temp))
+        _unlink_quietly(temp, folder)
         raise
 
 
-def _tracked(root: str, relative: str) -> bool:
-    """Return whether git tracks the file; a git that is missing or slow counts as no."""
-    quiet = [
+def _unlink_quietly(name: str, folder: int) -> None:
+    try:
+        os.unlink(name, dir_fd=folder)
+    except OSError:
+        return  # the error that brought us here is the one to report
+
+
+def _tracked(path: str) -> bool:
+    """Return whether git tracks the file, even if it is deleted; a git that is missing or slow counts as no."""
+    folder, name = os.path.split(path)
+    if not git_root(folder):
+        return False
+    # Nothing of the repository's own configuration runs, and no variable leads to another repository.
+    command = [
+        "git",
         "-c",
         "core.fsmonitor=false",
         "-c",
         "core.hooksPath=/dev/null",
-    ]  # nothing of the repository's runs
-    command = ["git", *quiet, "ls-files", "--error-unmatch", "--", f":(literal){relative}"]
+        "--literal-pathspecs",
+    ]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         run = subprocess.run(
-            command,
-            cwd=root,
-            env={**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"},
+            [*command, "ls-files", "--error-unmatch", "--", name],
+            cwd=folder,
+            env={**env, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -201,81 +225,3 @@ def _tracked(root: str, relative: str) -> bool:
     except (OSError, subprocess.TimeoutExpired):
         return False
     return run.returncode == 0
-
-
-def _exclude_line(relative: str) -> bytes:
-    return ("/" + "".join(f"\\{c}" if c in "*?[\\ " else c for c in relative)).encode()
-
-
-def _exclude(root: str, relative: str) -> None:
-    """Add the document to the repository's own exclude file, once; outside git there is none."""
-    path = _exclude_file(root)
-    if not path:
-        return
-    top = _top(root)
-    inside = os.path.relpath(os.path.join(root, relative), top).replace(os.sep, "/")
-    line = _exclude_line(inside)
-    before = _read_exclude(path)
-    if line in (part.rstrip(b"\r") for part in before.split(b"\n")):
-        return
-    joint = b"" if not before or before.endswith(b"\n") else b"\n"
-    _rewrite(path, before + joint + line + b"\n")
-
-
-def _top(root: str) -> str:
-    current = os.path.normpath(root)
-    while not os.path.lexists(os.path.join(current, ".git")):
-        parent = os.path.dirname(current)
-        if parent == current:
-            return root
-        current = parent
-    return current
-
-
-def _exclude_file(root: str) -> str:
-    """Return the path of info/exclude: in worktrees it lies in the main repository's folder; "" outside git."""
-    git = os.path.join(_top(root), ".git")
-    if os.path.isfile(git):
-        with open(git, encoding="utf-8", errors="replace") as file:
-            named = file.read(4_096).partition("gitdir:")[2].strip()
-        git = os.path.normpath(os.path.join(_top(root), named)) if named else ""
-        git = _common(git)
-    return os.path.join(git, "info", "exclude") if git and os.path.isdir(git) else ""
-
-
-def _common(git: str) -> str:
-    try:
-        with open(os.path.join(git, "commondir"), encoding="utf-8", errors="replace") as file:
-            return os.path.normpath(os.path.join(git, file.read(4_096).strip()))
-    except OSError:
-        return git  # a submodule, which has a folder of its own
-
-
-def _read_exclude(path: str) -> bytes:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _NO_LINK)
-    except FileNotFoundError:
-        return b""
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(f"{path} is no regular file")
-        return file.read()
-
-
-def _rewrite(path: str, data: bytes) -> None:
-    """Replace the exclude file as a whole; a folder that is a link is not followed."""
-    info = os.path.dirname(path)
-    if os.path.islink(info):
-        raise _LeftAloneError(f"{info} is a link")
-    os.makedirs(info, exist_ok=True)
-    temp = f"{path}.{os.urandom(8).hex()}"
-    mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o644
-    descriptor = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, mode)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        os.replace(temp, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temp)
-        raise
