@@ -160,7 +160,8 @@ def test_long_commands_are_cut_and_the_list_is_bounded():
 )
 def test_the_last_check_is_told_in_one_line_of_its_output(command, output, outcome, result):
     talk = Talk()
-    talk.bash(command, output)
+    run = talk.fail if outcome == "failed" else talk.bash
+    run(command, output)
     talk.bash("git status")
 
     found = check(talk)
@@ -190,6 +191,25 @@ def test_of_a_long_command_line_only_the_check_is_shown():
 
     assert found is not None
     assert found["command"] == "pytest t.py -q"
+
+
+def test_a_summary_that_tells_of_failures_counts_whatever_the_exit_code():
+    talk = Talk()
+    talk.bash("pytest -q; echo done", "= 1 failed, 210 passed in 3.2s =\ndone")
+    assert check(talk)["outcome"] == "failed"
+
+    talk.bash("npx tsc --noEmit | head", "a.ts(1,2): error TS2304: no x")
+    assert check(talk)["outcome"] == "failed"
+
+
+def test_errors_printed_by_a_run_that_succeeded_belong_to_its_tests():
+    talk = Talk()
+    talk.bash("bun run test", "error: Database connection failed\n 120 pass\n 0 fail\n")
+
+    found = check(talk)
+
+    assert found is not None
+    assert (found["outcome"], found["result"]) == ("ok", "120 pass; 0 fail")
 
 
 @pytest.mark.parametrize(

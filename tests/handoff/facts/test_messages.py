@@ -58,6 +58,17 @@ def test_when_all_is_answered_the_last_ask_still_stands():
     assert pending(talk) == "Rename the button"
 
 
+def test_an_ask_looks_answered_when_the_agent_spoke_last_and_no_task_is_open():
+    talk = Talk()
+    talk.user("Rename the button")
+    talk.bash("ls")
+    assert not messages.is_answered(talk.items, [])
+
+    talk.reply("Renamed.")
+    assert messages.is_answered(talk.items, [])
+    assert not messages.is_answered(talk.items, [{"text": "docs", "status": "pending"}])
+
+
 @pytest.mark.parametrize(
     "word", ["yes", "go on", "ja, mach weiter", "继续", "はい", "да", "sí, dale", "1", "oui"]
 )

@@ -6,7 +6,9 @@ from tests.handoff.facts.talk import Talk
 
 
 def steps(talk: Talk, todos: list[Todo] | None = None) -> list[str]:
-    return state.next_steps(talk.items, todos or [], {"text": "Ship it", "source": "u"}, [], None)
+    return state.next_steps(
+        talk.items, todos or [], {"text": "Ship it", "source": "u"}, None, answered=False
+    )
 
 
 def test_the_todo_in_progress_is_the_next_step():
@@ -64,10 +66,16 @@ def test_without_any_hint_the_ask_itself_is_the_next_step():
     assert steps(Talk()) == ["Ship it"]
 
 
+def test_what_looks_answered_is_not_started_again():
+    found = state.next_steps([], [], {"text": "commit", "source": "u"}, None, answered=True)
+
+    assert found == ["wait for the user: the last ask looks answered (“commit”)"]
+
+
 def test_a_failed_check_is_a_next_step():
     check = {"command": "pytest", "outcome": "failed", "result": "1 failed", "source": "u"}
 
-    found = state.next_steps([], [], None, [], check)  # type: ignore[arg-type]
+    found = state.next_steps([], [], None, check, answered=False)  # type: ignore[arg-type]
 
     assert found == ["mend what `pytest` reported: 1 failed"]
 

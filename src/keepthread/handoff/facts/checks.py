@@ -104,6 +104,9 @@ def _go_ok(matches: list[re.Match[str]]) -> str:
     return f"ok: {len(matches)} package{'' if len(matches) == 1 else 's'}"
 
 
+_ERROR_READERS = frozenset((_counted, _go_failed))
+
+
 def _pattern(text: str, read: Callable[[list[re.Match[str]]], str] = _last) -> Pattern:
     return re.compile(text, re.MULTILINE), read
 
@@ -114,6 +117,7 @@ _RESULTS: tuple[Pattern, ...] = (
     _pattern(r"^[ \t]*Tests:?[ \t]+\d[^\n]{0,120}|^[ \t]*Tests:?[ \t]+[^\n]{0,60}\d+ (?:passed|failed)[^\n]{0,60}"),
     _pattern(r"^test result: \w+\. (\d+) passed[^\n]{0,100}", _cargo),
     _pattern(r"^[ \t]*--- FAIL: (\S+)", _go_failed),
+    _pattern(r"^[ \t]*\d+ (?:pass|fail)$", _joined),
     _pattern(r"^error(?:\[E\d+\])?: [^\n]{0,160}", _counted),
     _pattern(r"^[^\n]{0,200}error TS\d+: [^\n]{0,160}", _counted),
     _pattern(r"^Found \d+ errors?[^\n]{0,80}|^Success: no issues found[^\n]{0,60}|^All checks passed!"),
@@ -135,7 +139,7 @@ _RESULTS: tuple[Pattern, ...] = (
     _pattern(r"^[^\n]{0,40}\bfound (?:no |\d+ )[^\n]{0,80}"),
 )  # fmt: skip
 _FAILED = re.compile(
-    r"\b[1-9]\d* (?:failed|failing|failures?|errors?\b)|\bFAILED\b|\bFAIL\b|^\d+ errors?: |BUILD FAIL"
+    r"\b[1-9]\d* (?:fail|failed|failing|failures?|errors?)\b|\bFAILED\b|\bFAIL\b|^\d+ errors?: |BUILD FAIL"
     r"|Build FAILED|Failed!|Failures: [1-9]|Errors: [1-9]|\*\*\*|error TS|: error|^error|Failed to compile"
 )
 _TELLS = re.compile(r"\d|error|warn|ok\b|pass|success|built|done|clean|fail", re.IGNORECASE)
@@ -173,11 +177,17 @@ def tool_of(piece: Piece) -> str:
     return words[0] if _SCRIPT_FILE.search(words[0]) else ""
 
 
-def result_line(output: str, *, failed: bool) -> str:
-    """Return what a run came to, in one line taken from its output."""
+def result_line(output: str, *, failed: bool, certain: bool = True) -> str:
+    """Return what a run came to, in one line taken from its output.
+
+    `failed` is what the exit code says, `certain` that it is the check's own: errors that a run prints which is known
+    to have succeeded are part of its tests.
+    """
     # What matters stands at the end; a bound keeps hostile output cheap.
     tail = output[-12_000:]
     for pattern, read in _RESULTS:
+        if certain and not failed and read in _ERROR_READERS:
+            continue
         matches = list(pattern.finditer(tail))
         if matches:
             return one_line(read(matches), 200)
@@ -192,8 +202,8 @@ def result_line(output: str, *, failed: bool) -> str:
 
 def says_failed(line: str) -> bool:
     """Return whether a result line reports failures, whatever the exit code of the pipeline was."""
-    if re.search(r"\b0 (?:failed|failures|errors)", line) and not re.search(
-        r"\b[1-9]\d* (?:failed|failures?|errors?)", line
+    if re.search(r"\b0 (?:fail|failed|failures|errors)\b", line) and not re.search(
+        r"\b[1-9]\d* (?:fail|failed|failures?|errors?)\b", line
     ):
         return False
     return bool(_FAILED.search(line) or _ERRORS_LISTED.search(line))

@@ -118,8 +118,9 @@ def _document(base: _Collected, paths: Paths, git: Git, pins: Sequence[str]) -> 
         task = carry.task(task, base.previous)
         questions = carry.questions(questions, base.previous, base.now)
     current = _current_state(base)
+    answered = messages.is_answered(base.items, base.todos)
     steps = state.next_steps(
-        base.items, base.todos, facts["pending_ask"], facts["errors"], facts["last_check"]
+        base.items, base.todos, facts["pending_ask"], facts["last_check"], answered=answered
     )
     changed = current["files_modified"]
     return {

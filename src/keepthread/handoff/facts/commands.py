@@ -14,6 +14,7 @@ from keepthread.transcript.model import Call, Item, Message
 
 MOST = 60
 _LONGEST = 300
+_EVERYTHING = frozenset((".", "./...", "...", "src", "tests", "test"))
 _LOOKING = word_set(
     """ls cat grep rg find head tail echo pwd wc which tree file stat sed awk less more sort uniq cut diff du df ps env
     printenv date whoami type test true false sleep cd pushd popd bat fd jq xxd tr basename dirname realpath readlink
@@ -199,24 +200,24 @@ def _run(call: Call, command: str, at: int, ended: frozenset[str]) -> Run:
     if call.result is not None:
         run.source = source(call.result.place)
         if run.tool and outcome in ("ok", "failed"):
-            run.result = checks.result_line(call.result.text, failed=outcome == "failed")
-            # `pytest | tail` ends with tail's exit code.
+            certain = not _hides_exit_code(command, run.check)
+            run.result = checks.result_line(
+                call.result.text, failed=outcome == "failed", certain=certain
+            )
             if outcome == "ok" and checks.says_failed(run.result):
                 run.outcome = "failed"
     return run
 
 
+def _hides_exit_code(command: str, check: str) -> bool:
+    """Return whether the exit code may be another program's: `pytest | tail` ends with that of tail."""
+    start = max(command.find(check.split(" ", 1)[0]), 0)
+    return any(mark in command[start:].replace("||", "|") for mark in ("|", ";", "\n"))
+
+
 def _is_target(word: str) -> bool:
     """Return whether an argument narrows a check to a place; "everything" narrows it to nothing."""
-    if word.startswith("-") or word.rstrip("/") in (
-        ".",
-        "./...",
-        "...",
-        "src",
-        "tests",
-        "test",
-        "--workspace",
-    ):
+    if word.startswith("-") or word.rstrip("/") in _EVERYTHING:
         return False
     return "/" in word or "." in word or "::" in word
 

@@ -24,6 +24,9 @@ _HARMLESS = re.compile(
     r"|hook (?:error|returned)|blocked by|Request failed with status code|Unable to verify|user-rejected|Blocked:",
     re.IGNORECASE,
 )
+_MISTYPED = re.compile(
+    r"command not found|unrecognized (?:subcommand|arguments)|unknown (?:command|option)|not recognized as"
+)
 _EMPTY_FAILURE = re.compile(r"\s*(?:Exit code \d+)?\s*")
 _TELLING = re.compile(
     r"error|fail|exception|traceback|panic|fatal|denied|refused|not found|no such"
@@ -99,9 +102,10 @@ def _shell_failures(every: Sequence[Run]) -> list[Failure]:
 
 def _lasts(run: Run) -> bool:
     """Return whether a failure is one of a command that will be run again, not of a script written for the moment."""
-    return bool(run.tool) or (
-        "\n" not in run.command and any(piece.program in commands.GROUPED for piece in run.pieces)
-    )
+    if run.call and run.call.result and _MISTYPED.search(run.call.result.text[:600]):
+        return False
+    grouped = any(piece.program in commands.GROUPED for piece in run.pieces)
+    return bool(run.tool) or ("\n" not in run.command and grouped)
 
 
 def _run_error(run: Run) -> StandingError:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from keepthread.handoff.facts import calls
 from keepthread.handoff.facts.confirmations import is_bare
 from keepthread.handoff.facts.text import as_dict, as_list, as_text, head_tail, one_line, source
-from keepthread.handoff.model import Given, Rejection, RuledOut, Sourced
+from keepthread.handoff.model import Given, Rejection, RuledOut, Sourced, Todo
 from keepthread.transcript.model import Call, Item, Message
 from keepthread.transcript.wording import is_local_command
 
@@ -93,6 +93,14 @@ def pending(items: Sequence[Item]) -> Sourced | None:
         texts.insert(0, _with_proposal(items, before_at, before))
     text = "\n\n".join(head_tail(text, LONGEST // len(texts)) for text in dict.fromkeys(texts))
     return {"text": text, "source": source(last.place)}
+
+
+def is_answered(items: Sequence[Item], todos: Sequence[Todo]) -> bool:
+    """Return whether the last ask looks done: the agent spoke last, uninterrupted, and no task is open."""
+    asks = [at for at, item in enumerate(items) if isinstance(item, Message) and is_ask(item)]
+    if not asks or any(todo["status"] != "completed" for todo in todos):
+        return False
+    return _answered(items, asks[-1], len(items))
 
 
 def task(items: Sequence[Item], earlier: Sequence[Message]) -> str:

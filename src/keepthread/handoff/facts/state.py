@@ -6,18 +6,18 @@ import re
 from collections.abc import Sequence
 
 from keepthread.handoff.facts import calls
-from keepthread.handoff.facts.text import as_dict, as_text, first_line, one_line, sentences, unique
-from keepthread.handoff.model import Check, Sourced, StandingError, Todo
+from keepthread.handoff.facts.text import as_dict, as_text, one_line, sentences, unique
+from keepthread.handoff.model import Check, Sourced, Todo
 from keepthread.transcript.model import Call, Item, Message, Note
 
 _NEXT = re.compile(
-    r"^\W*(?:next\b|now,?\s|now\s+i|let\s+me|let[’']s|i[’']?ll\s|i\s+will\s|i\s+(?:still\s+)?need\s+to|i[’']?m\s+going\s+to|then\s+i|remaining\b|ready\s|pending\b|still\s+to\s+do|the\s+next\s+step|todo\b"
+    r"^\W*(?:next[\s:,]|now,?\s|now\s+i|let\s+me\s+(?!know)|let[’']s|i[’']?ll\s|i\s+will\s|i\s+(?:still\s+)?need\s+to|i[’']?m\s+going\s+to|then\s+i|remaining\b|ready\s|pending\b|still\s+to\s+do|the\s+next\s+step|todo\b"
     r"|als\s+nächstes|jetzt\b|nun\b|ich\s+werde|ensuite\b|maintenant\b|je\s+vais|prochaine|ahora\b|a\s+continuación|voy\s+a|siguiente|agora\b|vou\s|próxim|adesso\b|ora\s|prossim|vervolgens|nu\s|teraz\b|następn|"
     r"теперь|далее|сейчас|следующ|тепер|далі|şimdi|sıradaki|接下来|接下來|下一步|现在|現在|次に|次は|それでは|다음|이제|الآن|अब)",
     re.IGNORECASE,
 )
 _NEXT_HEADING = re.compile(
-    r"\b(?:next|remaining|remains|left|still\s+to|to\s+do|todo|pending|follow-?ups?|outstanding)\b|nächste|offen|restlich"
+    r"\b(?:next|remaining|remains|still\s+to|to\s+do|pending|follow-?ups?|outstanding)\b|nächste|offen|restlich"
     r"|restant|suivant|siguiente|pendient|próxim|pendente|prossim|volgende|następn|следующ|остал|дальш|наступн|sıradaki"
     r"|下一步|剩余|剩餘|待办|待辦|接下来|次の|残り|다음|남은|التالي|अगल",
     re.IGNORECASE,
@@ -107,32 +107,36 @@ def next_steps(
     items: Sequence[Item],
     todos: Sequence[Todo],
     ask: Sourced | None,
-    errors: Sequence[StandingError],
     check: Check | None,
+    *,
+    answered: bool,
 ) -> list[str]:
-    """Return the next steps, the most concrete first."""
+    """Return the next steps, the most concrete first.
+
+    `answered` says that the ask looks done: then nothing is to be started again of one's own accord.
+    """
     steps = [todo["text"] for todo in todos if todo["status"] == "in_progress"]
     steps += _announced(items)
     steps += [todo["text"] for todo in todos if todo["status"] == "pending"][:10]
-    away = next(
-        (
-            item
-            for item in reversed(items)
-            if isinstance(item, Note) and item.kind == "away_summary"
-        ),
-        None,
-    )
-    if away is not None:
-        steps.append(one_line(_AWAY_END.sub("", as_text(away.data.get("text"))), 400))
+    steps += _recap(items)
     if check is not None and check["outcome"] == "failed":
         steps.append(f"mend what `{one_line(check['command'], 120)}` reported: {check['result']}")
-    elif errors and not steps and ask is None:
-        steps.append(
-            f"mend: {one_line(errors[0]['what'], 120)}: {one_line(first_line(errors[0]['error']), 160)}"
-        )
     if not steps and ask is not None:
-        steps.append(one_line(ask["text"], 400))
+        quoted = one_line(ask["text"], 400)
+        steps.append(
+            f"wait for the user: the last ask looks answered (“{quoted}”)" if answered else quoted
+        )
     return unique(steps, 12)
+
+
+def _recap(items: Sequence[Item]) -> list[str]:
+    """Return the recap that the host wrote while the user was away, when nothing was asked since."""
+    for item in reversed(items):
+        if isinstance(item, Note) and item.kind == "away_summary":
+            return [one_line(_AWAY_END.sub("", as_text(item.data.get("text"))), 400)]
+        if isinstance(item, Message) and item.typed:
+            break
+    return []
 
 
 def _announced(items: Sequence[Item]) -> list[str]:
