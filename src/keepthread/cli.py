@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -100,27 +101,23 @@ def handoff(
     transcript: str, session: str, engine: str, note: str, out: str | None, form: str
 ) -> None:
     """Take a handoff now: store it, and print it."""
-    from keepthread.ondemand import Format, Wish, make, shown
+    from keepthread.ondemand import Format, Wish, deliver, make, shown
 
     env = dict(os.environ)
     made = make(Wish(transcript, session, engine, note), env, os.getcwd())
     reason = made["meta"]["reason"]
     if made["meta"]["status"] == "partial" and reason != "engine_facts":
         click.echo(
-            f"keepthread: only partial ({reason or 'no answer'}): computed from the transcript",
+            f"keepthread: only partial ({reason or 'no answer'}): computed from the transcript\n"
+            "  `keepthread doctor` says which engine would answer and why.",
             err=True,
         )
-    _deliver(shown(made, cast(Format, form), env), out)
-
-
-def _deliver(text: str, out: str | None) -> None:
+    text = shown(made, cast(Format, form), env)
     if out is None:
         click.echo(text)
-        return
-    from keepthread.files import write_private
-
-    write_private(os.path.abspath(out), text.encode())
-    click.echo(f"Written to {out}")
+    else:
+        deliver(text, out)
+        click.echo(f"Written to {out}")
 
 
 @cli.command()
@@ -146,7 +143,7 @@ def status(as_json: bool) -> None:
     from keepthread.diagnose.status import read_status, render_status
 
     found = read_status(dict(os.environ), os.getcwd())
-    click.echo(json.dumps(found, indent=2) if as_json else render_status(found))
+    click.echo(json.dumps(found.shape, indent=2) if as_json else render_status(found))
 
 
 @cli.command()
@@ -163,7 +160,7 @@ def doctor(as_json: bool) -> None:
 
 @cli.command()
 @click.option("--follow", is_flag=True, help="Go on printing lines as they come.")
-@_session
+@click.option("--session", default="", metavar="ID", help="Only lines of this session.")
 @click.option(
     "--since",
     default="",
@@ -172,17 +169,17 @@ def doctor(as_json: bool) -> None:
 )
 def logs(follow: bool, session: str, since: str) -> None:
     """Print the log: one line per run of a hook, a worker or a command."""
-    from keepthread.diagnose.logs import follow_log, render_log
+    from keepthread.diagnose.logs import log_lines
 
-    env = dict(os.environ)
-    click.echo(render_log(env, session=session, since=since), nl=False)
-    if follow:
-        for line in follow_log(env, session=session):
-            click.echo(line)
+    for line in log_lines(dict(os.environ), session=session, since=since, follow=follow):
+        click.echo(line)
 
 
 def main() -> None:
     """Run the command line and end the process: 0 done, 1 refused, 2 usage, 3 a bug, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name that the terminal cannot show is no bug
+            stream.reconfigure(errors="replace")
     sys.exit(guard(lambda: run(cli), _report_bug))
 
 
@@ -199,6 +196,7 @@ def run(command: Callable[..., Any]) -> int:
     """Run a click command and return the exit code."""
     try:
         command(standalone_mode=False)
+        sys.stdout.flush()
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else REFUSED
     except (click.Abort, KeyboardInterrupt):
@@ -211,7 +209,12 @@ def run(command: Callable[..., Any]) -> int:
         if problem.hint:
             click.echo(f"  {problem.hint}", err=True)
         return REFUSED
+    except BrokenPipeError:
+        # `keepthread logs | head`: the reader has had enough. Python would complain once more when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
     except OSError as problem:
-        click.echo(f"keepthread: {problem.strerror}: {problem.filename}", err=True)
+        place = f" {problem.filename}:" if problem.filename else ""
+        click.echo(f"keepthread:{place} {problem.strerror or problem}", err=True)
         return REFUSED
     return OK

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
-from keepthread import log
+from keepthread import log, redact
+from keepthread.engines.choose import engines_for
 from keepthread.errors import KeepthreadError
+from keepthread.files import write_private
+from keepthread.handoff import circuit
 from keepthread.handoff.checkpoint import Job, take
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.note import take_note
 from keepthread.handoff.render.context import CLOSING, render_context
 from keepthread.handoff.render.index import render_index
 from keepthread.handoff.render.markdown import render_markdown
-from keepthread.handoff.store import load
+from keepthread.handoff.store import load, read_worker, write_worker
 from keepthread.host.config import load as load_config
-from keepthread.host.locations import config_dir, project_root, session_dir, state_dir
+from keepthread.host.locations import config_dir, project_root, state_dir
 from keepthread.host.sessions import find_transcript, newest_session
 from keepthread.launch import Task, outlet_of
+from keepthread.transcript.read import read_transcript
 from keepthread.worker import upgrade
 
 Format = Literal["md", "json", "context", "index"]
@@ -35,61 +40,97 @@ class Wish(NamedTuple):
     note: str = ""
 
 
+class _Target(NamedTuple):
+    path: str
+    session: str
+    project: str
+
+
 def make(wish: Wish, env: Mapping[str, str], cwd: str) -> Handoff:
     """Take a handoff now, ask the engines, and return it: complete, or partial with its reason.
 
     Raises:
-        KeepthreadError: there is no such session or transcript, or the engine is unknown.
+        KeepthreadError: there is no such session or transcript, or the engine is unknown; nothing is stored.
+        OSError: the state folder cannot be written.
     """
     folder = config_dir(env)
     config = load_config(env, folder)
     if wish.engine:
         config = replace(config, engine=wish.engine)
+    engines_for(
+        config, env, config_dir=folder, project=""
+    )  # an unknown name is refused before anything is stored
     outlet = outlet_of(config, env)
     if wish.transcript:
         outlet = outlet._replace(state="")
-    path, session = _target(wish, env, folder, cwd)
-    note = wish.note or (take_note(outlet.state, session) if outlet.state else "")
-    project = project_root(env, cwd)
+    target = _target(wish, env, folder, cwd)
+    note = wish.note or (take_note(outlet.state, target.session) if outlet.state else "")
     alone = config.engine == "facts"
-    job = Job(session, path, project, "command")
+    job = Job(target.session, target.path, target.project, "command")
     taken = take(job, outlet, reason="engine_facts" if alone else None, again=True)
     handoff = taken.handoff
     if not alone and handoff["meta"]["reason"] != "no_transcript":
         handoff = upgrade(handoff, Task(config, env, outlet, note=note))
     if outlet.state:
-        meta = handoff["meta"]
-        log.record(
-            outlet.state,
-            event="handoff",
-            session=session,
-            outcome=meta["status"],
-            reason=meta["reason"] or "",
-            engine=meta["engine"],
-            seconds=meta["seconds"],
-        )
-    return handoff
+        _leave_traces(outlet.state, target.session, handoff)
+    return cast(Handoff, redact.document(handoff, outlet.secrets))  # what is printed may be sent on
 
 
-def _target(wish: Wish, env: Mapping[str, str], folder: str, cwd: str) -> tuple[str, str]:
-    """Return the transcript's path and the session's id."""
+def _leave_traces(state: str, session: str, handoff: Handoff) -> None:
+    meta = handoff["meta"]
+    worker = read_worker(state, session)
+    if worker and worker.get("failures") and meta["status"] == "complete":
+        write_worker(state, session, circuit.after(worker, None, True, time.time()))
+    log.record(
+        state,
+        event="handoff",
+        session=session,
+        outcome=meta["status"],
+        reason=meta["reason"] or "",
+        engine=meta["engine"],
+        seconds=meta["seconds"],
+    )
+
+
+def _target(wish: Wish, env: Mapping[str, str], folder: str, cwd: str) -> _Target:
+    """Return which transcript, whose session and which project are meant.
+
+    A transcript that is named need not belong to the folder its user stands in: its own last folder says whose it is.
+    """
     if wish.transcript:
         path = os.path.abspath(wish.transcript)
         if not os.path.isfile(path):
             raise KeepthreadError(
                 f"There is no transcript {wish.transcript!r}", "Name a .jsonl file of the host."
             )
-        return path, wish.session or os.path.splitext(os.path.basename(path))[0]
-    session = wish.session or env.get("CLAUDE_CODE_SESSION_ID", "")
-    path = find_transcript("", session, folder) if session else newest_session(folder, cwd)
-    if not path and not session:
-        path = newest_session(folder, project_root(env, cwd))
+        return _Target(path, wish.session or _session_of(path), _project_of(path))
+    own = env.get("CLAUDE_CODE_SESSION_ID", "")
+    session = wish.session or own
+    if session:
+        path = find_transcript("", session, folder)
+        elsewhere = session != own
+    else:
+        path = newest_session(folder, cwd) or newest_session(folder, project_root(env, cwd))
+        elsewhere = False
     if not path:
         thing = f"session {session!r}" if session else f"the project {cwd!r}"
         raise KeepthreadError(
-            f"There is no transcript of {thing}", "Name one with --session or --transcript."
+            f"There is no transcript of {thing}", "Name its session with --session ID."
         )
-    return path, session or os.path.splitext(os.path.basename(path))[0]
+    project = _project_of(path) if elsewhere else project_root(env, cwd)
+    return _Target(path, session or _session_of(path), project)
+
+
+def _session_of(path: str) -> str:
+    return os.path.splitext(os.path.basename(path))[0]
+
+
+def _project_of(path: str) -> str:
+    """Return the project of a transcript, "" when its folder is not on this machine."""
+    try:
+        return project_root({}, "", read_transcript(path).cwd)
+    except (KeepthreadError, OSError):
+        return ""  # taking the handoff will say so
 
 
 def stored(session: str, env: Mapping[str, str], cwd: str) -> Handoff:
@@ -98,7 +139,7 @@ def stored(session: str, env: Mapping[str, str], cwd: str) -> Handoff:
     Raises:
         KeepthreadError: nothing is stored for it.
     """
-    _, session = (("", session)) if session else _target(Wish(), env, config_dir(env), cwd)
+    session = session or _target(Wish(), env, config_dir(env), cwd).session
     handoff = load(state_dir(env), session)
     if handoff is None:
         raise KeepthreadError(
@@ -114,11 +155,29 @@ def shown(handoff: Handoff, form: Format, env: Mapping[str, str]) -> str:
         return json.dumps(handoff, indent=2, ensure_ascii=False)
     if form == "md":
         return render_markdown(handoff)
-    context = render_context(handoff, budget=config.budget, document=_document(handoff, env)).text
+    document = "" if config.document == "off" or not handoff["meta"]["project"] else config.document
+    context = render_context(handoff, budget=config.budget, document=document).text
     if form == "context":
         return context + CLOSING
     return render_index(handoff, budget=config.index, shown=context)
 
 
-def _document(handoff: Handoff, env: Mapping[str, str]) -> str:
-    return os.path.join(session_dir(state_dir(env), handoff["meta"]["session_id"]), "handoff.md")
+def deliver(text: str, path: str) -> None:
+    """Write a handoff to a file of its user's choosing, readable for nobody else.
+
+    Raises:
+        KeepthreadError: the file cannot be written.
+    """
+    target = os.path.realpath(path)
+    data = text.encode("utf-8", "replace") + b"\n"
+    try:
+        if os.path.exists(target) and not os.path.isfile(target):
+            with open(target, "wb") as stream:  # a device or a pipe is written to, never replaced
+                stream.write(data)
+        else:
+            write_private(target, data)
+    except OSError as problem:
+        reason = problem.strerror or "it cannot be opened"
+        raise KeepthreadError(
+            f"{path!r} cannot be written: {reason}", "Name a file in a folder that exists."
+        ) from problem

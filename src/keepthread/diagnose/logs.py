@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -13,37 +14,61 @@ from keepthread.errors import KeepthreadError
 from keepthread.host.locations import state_dir
 
 _LINES = 100_000
+_PAUSE = 0.5  # seconds between two looks at a log that is followed
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
+Entry = dict[str, Any]
 
-def render_log(env: Mapping[str, str], *, session: str = "", since: str = "") -> str:
-    """Return the log's lines as text, oldest first; only those of a session, or since a time.
+
+def log_lines(
+    env: Mapping[str, str], *, session: str = "", since: str = "", follow: bool = False
+) -> Iterator[str]:
+    """Yield the log's lines as text, oldest first; with `follow` for ever, as they are written.
+
+    Args:
+        env: the process environment.
+        session: only lines of this session; "" for all.
+        since: only lines since then: a span (90s, 15m, 2h, 3d) or an ISO 8601 time; "" for all.
+        follow: go on.
 
     Raises:
-        KeepthreadError: `since` is neither a span (90s, 15m, 2h, 3d) nor an ISO 8601 time.
+        KeepthreadError: `since` is neither.
     """
+    state = state_dir(env)
     start = _start(since, time.time()) if since else ""
-    return "".join(
-        f"{_line(entry)}\n"
-        for entry in _entries(env, session)
-        if str(entry.get("time", "")) >= start
-    )
+    before: list[Entry] = []
+    for entries in _looks(state, follow):
+        for entry in _added(before, entries):
+            own = not session or entry.get("session") == session
+            if own and str(entry.get("time", "")) >= start:
+                yield _line(entry)
+        before = entries
 
 
-def follow_log(env: Mapping[str, str], *, session: str = "", pause: float = 0.5) -> Iterator[str]:
-    """Yield lines as they are written, for ever."""
-    seen = len(_entries(env, session))
-    while True:
-        time.sleep(pause)
-        entries = _entries(env, session)
-        # Fewer lines than before: the log was rotated, and all that is there is new.
-        yield from map(_line, entries[seen if len(entries) >= seen else 0 :])
-        seen = len(entries)
+def _looks(state: str, follow: bool) -> Iterator[list[Entry]]:
+    """Yield all entries; with `follow` again whenever the file has changed."""
+    seen = _signature(state)
+    yield log.read(state, limit=_LINES)
+    while follow:
+        time.sleep(_PAUSE)
+        now = _signature(state)
+        if now != seen:
+            seen = now
+            yield log.read(state, limit=_LINES)
 
 
-def _entries(env: Mapping[str, str], session: str) -> list[dict[str, Any]]:
-    entries = log.read(state_dir(env), limit=_LINES)
-    return [entry for entry in entries if not session or entry.get("session") == session]
+def _signature(state: str) -> tuple[int, int, int]:
+    try:
+        status = os.stat(os.path.join(state, log.NAME))
+    except OSError:
+        return (0, 0, 0)  # no line yet
+    return (status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def _added(before: list[Entry], now: list[Entry]) -> list[Entry]:
+    """Return what came after `before`, whose oldest entries may have been rotated away meanwhile."""
+    gone = next(n for n in range(len(before) + 1) if before[n:] == now[: len(before) - n])
+    return now[len(before) - gone :]
 
 
 def _line(entry: Mapping[str, Any]) -> str:
@@ -57,13 +82,19 @@ def _line(entry: Mapping[str, Any]) -> str:
 
 
 def _start(since: str, now: float) -> str:
-    span = re.fullmatch(r"(\d+)([smhd])", since.strip())
-    if span:
-        moment = datetime.fromtimestamp(now - int(span[1]) * _UNITS[span[2]], timezone.utc)
-    else:
-        try:
-            moment = datetime.fromisoformat(since.strip().replace("Z", "+00:00"))
-        except ValueError as problem:
-            hint = "Write 90s, 15m, 2h, 3d or a time like 2026-11-30T12:00:00Z."
-            raise KeepthreadError(f"--since {since!r} is no time", hint) from problem
-    return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """Return the time from which lines are wanted, in the form the log has.
+
+    Raises:
+        KeepthreadError: it is no time, or none that a calendar holds.
+    """
+    text = since.strip()
+    span = re.fullmatch(r"([0-9]+)([smhd])", text)
+    try:
+        if span:
+            moment = datetime.fromtimestamp(now - int(span[1]) * _UNITS[span[2]], timezone.utc)
+        else:
+            moment = datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(timezone.utc)
+    except (ValueError, OverflowError, OSError) as problem:
+        hint = "Write 90s, 15m, 2h, 3d or a time like 2026-11-30T12:00:00Z."
+        raise KeepthreadError(f"--since {since!r} is no time", hint) from problem
+    return moment.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"

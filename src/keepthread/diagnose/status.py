@@ -6,13 +6,14 @@ import os
 import time
 from collections.abc import Mapping
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, NamedTuple
 
 from keepthread import log
 from keepthread.errors import KeepthreadError
 from keepthread.handoff import circuit
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.store import load, read_worker, sessions
+from keepthread.host.config import Config
 from keepthread.host.config import load as load_config
 from keepthread.host.locations import config_dir, project_root, state_dir
 from keepthread.host.sessions import find_transcript, newest_session
@@ -21,24 +22,38 @@ from keepthread.transcript.model import Transcript
 from keepthread.transcript.read import read_transcript
 
 
-def read_status(env: Mapping[str, str], cwd: str) -> dict[str, Any]:
-    """Return {session, handoff, circuit, context, compactions} of the session at hand; parts are None when unknown."""
+class Status(NamedTuple):
+    """What was found.
+
+    `shape` is what `--json` prints: {session, handoff: {status, reason, engine, age_s}, circuit, context: {tokens,
+    estimated, window, share}, compactions}, None where nothing is known. `stored` is the handoff itself; `notes` are
+    lines for people: a worker that runs, a document left alone, the last failure, settings that cannot be used.
+    """
+
+    shape: dict[str, Any]
+    stored: Handoff | None
+    notes: list[str]
+
+
+def read_status(env: Mapping[str, str], cwd: str) -> Status:
+    """Return how the session at hand and its last handoff stand; nothing is changed.
+
+    Raises:
+        KeepthreadError: there is no configuration folder.
+    """
     folder, state = config_dir(env), state_dir(env)
     session, path = _session(env, folder, cwd)
     handoff = load(state, session) if session else None
-    transcript = _transcript(path)
     worker = read_worker(state, session) if session else None
-    return {
+    transcript = _transcript(path)
+    shape = {
         "session": session or None,
         "handoff": _handoff(handoff),
-        "worker": (worker or {}).get("state"),
         "circuit": circuit.state(worker, time.time()),
         "context": _context(transcript),
         "compactions": transcript.boundaries if transcript else None,
-        "document": _document(handoff, load_config(env, folder).document),
-        "last_failure": _last_failure(state),
-        "problems": list(load_config(env, folder).problems),
     }
+    return Status(shape, handoff, _notes(handoff, worker, load_config(env, folder), state))
 
 
 def _session(env: Mapping[str, str], folder: str, cwd: str) -> tuple[str, str]:
@@ -61,18 +76,8 @@ def _handoff(handoff: Handoff | None) -> dict[str, Any] | None:
     if handoff is None:
         return None
     meta = handoff["meta"]
-    failed = [failure["check"] for failure in handoff["audit"]["failed"]]
-    return {
-        "status": meta["status"],
-        "reason": meta["reason"],
-        "engine": meta["engine"],
-        "age_s": _age(meta["generated_at"]),
-        "rungs": meta["rungs"],
-        "cost_usd": meta["cost_usd"],
-        "files": len(handoff["files_touched"]),
-        "rules": len(handoff["constraints"]["rules"]),
-        "audit_failed": failed,
-    }
+    shown = {key: meta[key] for key in ("status", "reason", "engine")}
+    return {**shown, "age_s": _age(meta["generated_at"])}
 
 
 def _age(stamp: str) -> int | None:
@@ -95,56 +100,58 @@ def _context(transcript: Transcript | None) -> dict[str, Any] | None:
     }
 
 
-def _document(handoff: Handoff | None, relative: str) -> str | None:
-    """Return why the person-facing document was left alone, None when it is ours or not wanted."""
+def _notes(
+    handoff: Handoff | None, worker: Mapping[str, Any] | None, config: Config, state: str
+) -> list[str]:
+    notes = []
+    if (worker or {}).get("state") == "running":
+        notes.append("Worker       running")
+    if why := _left_alone(handoff, config.document):
+        notes.append(f"Document     left alone: {why}")
+    failures = [one for one in log.read(state, limit=1_000) if one.get("outcome") == "failed"]
+    if failures:
+        last = failures[-1]
+        notes.append(f"Last failure {last.get('time')} {last.get('event')}: {last.get('reason')}")
+    return notes + [f"Setting      {problem}" for problem in config.problems]
+
+
+def _left_alone(handoff: Handoff | None, relative: str) -> str:
+    """Return why the person-facing document would be left alone, "" when it is ours or not wanted."""
     if handoff is None or relative == "off" or not handoff["meta"]["project"]:
-        return None
+        return ""
     from keepthread.handoff.document import why_left_alone
 
-    return why_left_alone(handoff["meta"]["project"], relative) or None
+    return why_left_alone(handoff["meta"]["project"], relative)
 
 
-def _last_failure(state: str) -> str | None:
-    failures = [entry for entry in log.read(state, limit=1_000) if entry.get("outcome") == "failed"]
-    if not failures:
-        return None
-    return f"{failures[-1].get('time')} {failures[-1].get('event')}: {failures[-1].get('reason')}"
-
-
-def render_status(found: Mapping[str, Any]) -> str:
+def render_status(found: Status) -> str:
     """Return the status as text for people."""
-    if not found["session"]:
-        return "No session of this project was found."
-    lines = [f"Session      {found['session']}"]
-    handoff, context = found["handoff"], found["context"]
-    if handoff is None:
-        lines.append(
-            "Handoff      none yet; the next compaction or `keepthread handoff` writes one"
-        )
-    else:
-        why = f" ({handoff['reason']})" if handoff["reason"] else ""
-        lines.append(
-            f"Handoff      {handoff['status']}{why}, by {handoff['engine']}, {_span(handoff['age_s'])} old"
-        )
-        lines.append(f"             {handoff['files']} files, {handoff['rules']} rules")
-        lines += [
-            f"Tried        {r['engine']}: {r['result']} in {r['seconds']} s"
-            for r in handoff["rungs"]
-        ]
-    if context is not None:
+    shape = found.shape
+    if not shape["session"]:
+        return "\n".join(["No session of this project was found.", *found.notes])
+    lines = [f"Session      {shape['session']}", *_about_handoff(found)]
+    if context := shape["context"]:
         about = "~ est " if context["estimated"] else ""
-        share = (
-            f", {context['share']:.0%} of {context['window']:,}"
-            if context["share"] is not None
-            else ""
-        )
+        share = f", {context['share']:.0%} of {context['window']:,}" if context["window"] else ""
         lines.append(f"Context      {about}{context['tokens']:,} tokens{share}")
-        lines.append(f"Compactions  {found['compactions']}")
-    lines.append(f"Circuit      {found['circuit']}")
-    lines += [f"Document     left alone: {found['document']}"] if found["document"] else []
-    lines += [f"Last failure {found['last_failure']}"] if found["last_failure"] else []
-    lines += [f"Setting      {problem}" for problem in found["problems"]]
-    return "\n".join(lines)
+        lines.append(f"Compactions  {shape['compactions']}")
+    return "\n".join([*lines, f"Circuit      {shape['circuit']}", *found.notes])
+
+
+def _about_handoff(found: Status) -> list[str]:
+    if found.stored is None:
+        return ["Handoff      none yet; the next compaction or `keepthread handoff` writes one"]
+    meta, age = found.stored["meta"], _span(found.shape["handoff"]["age_s"])
+    files, rules = found.stored["files_touched"], found.stored["constraints"]["rules"]
+    why = f" ({meta['reason']})" if meta["reason"] else ""
+    return [
+        f"Handoff      {meta['status']}{why}, by {meta['engine']}, {age} old",
+        f"             {len(files)} files, {len(rules)} rules",
+        *(
+            f"Tried        {rung['engine']}: {rung['result']} in {rung['seconds']} s"
+            for rung in meta["rungs"]
+        ),
+    ]
 
 
 def _span(seconds: int | None) -> str:
