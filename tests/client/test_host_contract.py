@@ -26,6 +26,16 @@ for _ in range(400):
         break
     time.sleep(0.05)
 """
+_WAIT = """
+import json, sys, time
+path = json.load(sys.stdin)["transcript_path"]
+for _ in range(1000):
+    lines = open(path, encoding="utf-8").read().splitlines()
+    if any(sys.argv[1] in line and '"type":"user"' in line for line in lines):
+        print("it is there")
+        break
+    time.sleep(0.01)
+"""
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "PostCompact", "Stop", "SessionEnd")
 
 
@@ -36,10 +46,10 @@ def watch(recorder: Recorder, client: Client) -> None:
     recorder.install(client)
 
 
-def fill(client: Client, api: FakeApi) -> str:
+def fill(client: Client, api: FakeApi, *more: str) -> str:
     """Hold two turns after which the context is full; the next prompt compacts by itself."""
     api.rule("second words", Answer(input_tokens=FULL))
-    run = client.converse("first words", "second words")
+    run = client.converse("first words", "second words", *more)
     assert run.code == 0, run
     return run.session
 
@@ -87,17 +97,31 @@ def test_an_automatic_compaction_fires_its_events_before_the_turn_goes_on(client
     ]
 
 
-def test_precompact_sees_the_pending_prompt_and_sessionstart_no_boundary_yet(client, api, recorder):
+def test_the_boundary_is_written_after_the_hooks_and_the_prompt_after_its_own(
+    client, api, recorder
+):
     watch(recorder, client)
     session = fill(client, api)
     client.prompt("third words", session)
     calls = {seen.label: seen for seen in recorder.seen}
     assert "third words" not in typed(calls["UserPromptSubmit"])
-    assert "third words" in typed(calls["PreCompact(auto)"])
     for label in ("SessionStart(compact)", "PostCompact(auto)"):
+        assert "third words" in typed(calls[label])
         assert "compact_boundary" not in calls[label].transcript
     kinds = [record.get("subtype") for record in client.records(session)]
     assert kinds.count("compact_boundary") == 1
+
+
+def test_the_pending_prompt_is_in_the_file_soon_after_precompact_began(
+    client, api, recorder, tmp_path
+):
+    """Not at once: the host writes its transcript in batches, and a fast hook is there up to 50 ms before it."""
+    script = tmp_path / "wait.py"
+    script.write_text(_WAIT)
+    recorder.command("PreCompact", python(script, '"content":"third words"'))
+    recorder.install(client)
+    fill(client, api, "third words")
+    assert "it is there" in last_text(api.summaries[0].body)
 
 
 def test_the_fields_of_the_compaction_events_are_those_we_read(client, api, recorder):
