@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
-from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, TypedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypedDict
 
 from keepthread.diagnose import dry_run
 from keepthread.engines.choose import engines_for
@@ -15,6 +16,7 @@ from keepthread.host.config import Config
 from keepthread.host.config import load as load_config
 from keepthread.host.entries import ENTRIES
 from keepthread.host.locations import config_dir, project_root, state_dir
+from keepthread.host.manifest import Written
 
 
 class Check(TypedDict):
@@ -38,17 +40,15 @@ INSTALL = "keepthread install"
 
 
 def examine(env: Mapping[str, str], cwd: str) -> list[Check]:
-    """Return every check's finding; nothing is changed."""
+    """Return every check's finding; nothing of the user's is changed.
+
+    Raises:
+        KeepthreadError: there is no configuration folder.
+    """
     folder = config_dir(env)
     place = _Place(env, folder, state_dir(env), project_root(env, cwd), load_config(env, folder))
-    checks: list[Callable[[_Place], Iterator[Check]]] = [
-        _settings,
-        _hooks,
-        _folders,
-        _variables,
-        _engines,
-    ]
-    return [found for check in checks for found in check(place)]
+    parts: list[Callable[[_Place], Iterator[Check]]] = [_settings, _folders, _variables, _engines]
+    return [found for part in parts for found in part(place)]
 
 
 def _check(name: str, ok: bool, detail: str, fix: str = "") -> Check:
@@ -60,61 +60,96 @@ def _settings(place: _Place) -> Iterator[Check]:
     try:
         data = settings_file.read(path).data
         document = settings_parse.parse(settings_parse.decode(data, path)[0], path) if data else {}
+        settings_parse.check_shape(document, path)
     except KeepthreadError as problem:
         yield _check("settings", False, problem.message, problem.hint or INSTALL)
         return
-    yield _check("settings", True, f"{path} is valid")
+    yield _check("settings", True, f"{path} is {'valid' if data else 'not there yet'}")
     known = manifest.load(place.state)
-    found = [
-        manifest.owner(known, hook)
-        for groups in document.get("hooks", {}).values()
-        for group in groups
-        for hook in group["hooks"]
-    ]
-    wanted = [entry.script for entry in ENTRIES]
-    missing = [script for script in wanted if script not in found]
-    doubled = sorted({script for script in wanted if found.count(script) > 1})
+    hooks = list(_ours(document, known))
+    yield from _registered(hooks)
+    off = document.get("disableAllHooks") is True
+    detail = f"disableAllHooks is {'true in' if off else 'not set in'} {path}"
+    yield _check("hooks enabled", not off, detail, f"Remove disableAllHooks from {path}")
+    yield from _resolve(hooks)
+    yield from _commands(place.folder, known.commands if known else {})
+    for trial in dry_run.try_hooks(_once(hooks), place.env):
+        yield _check(f"dry run {trial.script}", trial.ok, trial.detail, INSTALL)
+
+
+def _ours(document: Mapping[str, Any], known: manifest.Manifest | None) -> Iterator[Written]:
+    """Yield the entries of the settings that are ours, as they stand there."""
+    for event, groups in document.get("hooks", {}).items():
+        for hook in (hook for group in groups for hook in group["hooks"]):
+            script = manifest.owner(known, hook)
+            if script:
+                args = hook.get("args")
+                given = tuple(map(str, args)) if isinstance(args, list) else None
+                yield Written(event, script, str(hook.get("command")), given, 0.0)
+
+
+def _registered(hooks: Sequence[Written]) -> Iterator[Check]:
+    found = [(hook.event, hook.script) for hook in hooks]
+    wanted = [(entry.event, entry.script) for entry in ENTRIES]
+    missing = [script for event, script in wanted if (event, script) not in found]
+    doubled = sorted({script for event, script in found if found.count((event, script)) > 1})
     detail = f"all {len(wanted)} hooks are registered"
     if missing:
         detail = "not registered: " + ", ".join(missing)
     elif doubled:
         detail = "registered more than once: " + ", ".join(doubled)
     yield _check("hooks registered", not missing and not doubled, detail, INSTALL)
-    off = document.get("disableAllHooks") is True
-    yield _check(
-        "hooks enabled",
-        not off,
-        "disableAllHooks is true in the settings"
-        if off
-        else "the settings do not switch hooks off",
-        f"Remove disableAllHooks from {path}",
-    )
 
 
-def _hooks(place: _Place) -> Iterator[Check]:
-    known = manifest.load(place.state)
-    if known is None:
-        yield _check("hooks run", False, "nothing is installed for this user", INSTALL)
-        return
-    for trial in dry_run.try_hooks(known.hooks, place.env):
-        yield _check(f"dry run {trial.script}", trial.ok, trial.detail, INSTALL)
+def _once(hooks: Sequence[Written]) -> list[Written]:
+    """Return one entry of each script in the order in which a compaction runs them."""
+    first = {(hook.event, hook.script): hook for hook in reversed(hooks)}
+    order = [(entry.event, entry.script) for entry in ENTRIES]
+    return [first[key] for key in order if key in first]
+
+
+def _resolve(hooks: Sequence[Written]) -> Iterator[Check]:
+    """Say whether what the entries name is there: since a missing hook is silent, nothing else would tell."""
+    gone = []
+    for hook in hooks:
+        words = shlex.split(hook.command) if hook.args is None else [hook.command, *hook.args]
+        named = [word for word in words if os.path.isabs(word)]
+        gone += [path for path in named if not os.path.isfile(path)]
+    detail = "every interpreter and script is there"
+    if gone:
+        detail = "missing: " + ", ".join(dict.fromkeys(gone))
+    yield _check("hook commands", not gone, detail, INSTALL)
+
+
+def _commands(folder: str, written: Mapping[str, str]) -> Iterator[Check]:
+    gone = [name for name in written if not os.path.isfile(os.path.join(folder, "commands", name))]
+    names = ", ".join(f"/{name.removesuffix('.md')}" for name in gone or written)
+    detail = f"missing: {names}" if gone else names or "none is installed"
+    yield _check("slash commands", bool(written) and not gone, detail, INSTALL)
 
 
 def _folders(place: _Place) -> Iterator[Check]:
     try:
-        mode = stat.S_IMODE(os.stat(place.state).st_mode)
+        mode = os.stat(place.state).st_mode
     except OSError as problem:
         yield _check("state folder", False, f"{place.state}: {problem.strerror}", INSTALL)
         return
-    writable = os.access(place.state, os.W_OK)
+    folders = [place.state, os.path.join(place.state, "sessions")]
+    locked = [one for one in folders if os.path.exists(one) and not _writable(one)]
+    detail = f"{', '.join(locked)}: not a folder that you may write to"
     yield _check(
         "state folder",
-        writable,
-        f"{place.state} is {'writable' if writable else 'not writable'}",
-        f"Make {place.state} writable for you",
+        not locked,
+        detail if locked else f"{place.state} is writable",
+        f"Make it a folder that you may write to: {' '.join(locked)}",
     )
-    private = os.name == "nt" or mode & 0o077 == 0
-    yield _check("state folder private", private, f"mode {mode:04o}", f"chmod 700 {place.state}")
+    private = os.name == "nt" or stat.S_IMODE(mode) & 0o077 == 0
+    detail = f"{place.state} has mode {stat.S_IMODE(mode):04o}"
+    yield _check("state folder private", private, detail, f"chmod 700 {shlex.quote(place.state)}")
+
+
+def _writable(folder: str) -> bool:
+    return os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)
 
 
 def _variables(place: _Place) -> Iterator[Check]:

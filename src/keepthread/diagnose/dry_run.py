@@ -10,10 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from keepthread import resources
+from keepthread.host.locations import session_dir
 from keepthread.host.manifest import Written
 
 _SESSION = "5a3b1c1e-2f60-4d55-9a57-6f1d6c0b7e42"  # of templates/sample
 _PATIENCE = 60.0  # seconds; the longest registered time limit is 75
+# What a hook has left in the session's folder when it has done its work. A hook that is gone ends well and in silence.
+_LEAVES = {
+    "PreCompact": "handoff.json",
+    "PostCompact": "host-summary.md",
+    "UserPromptSubmit": "note",
+}
 
 
 class Trial(NamedTuple):
@@ -26,13 +33,15 @@ class Trial(NamedTuple):
 
 def try_hooks(hooks: Sequence[Written], env: Mapping[str, str]) -> Iterator[Trial]:
     """Run each hook on the bundled sample session; the user's state, settings and projects are not touched."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         clean = {
             key: value
             for key, value in env.items()
             if not key.startswith(("CLAUDE", "KEEPTHREAD_"))
         }
-        clean |= {"CLAUDE_CONFIG_DIR": folder, "KEEPTHREAD_ENGINE": "facts"}
+        # The temporary folder may lie in somebody's repository, which must not become the project.
+        clean |= {"CLAUDE_CONFIG_DIR": folder, "CLAUDE_PROJECT_DIR": folder}
+        clean["KEEPTHREAD_ENGINE"] = "facts"
         for hook in hooks:
             yield _try(hook, folder, clean)
 
@@ -49,13 +58,13 @@ def _try(hook: Written, folder: str, env: Mapping[str, str]) -> Trial:
             timeout=_PATIENCE,
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired) as problem:
+    except (OSError, ValueError, subprocess.TimeoutExpired) as problem:
         return Trial(hook.script, False, f"could not run: {problem}")
-    flaw = _flaw(hook, run.returncode, run.stdout)
+    flaw = _flaw(hook, run.returncode, run.stdout, os.path.join(folder, "keepthread"))
     return Trial(hook.script, not flaw, flaw or "exit 0, valid output")
 
 
-def _flaw(hook: Written, code: int, output: bytes) -> str:
+def _flaw(hook: Written, code: int, output: bytes, state: str) -> str:
     """Return what is wrong with a run, "" when nothing is: the host's contract, and that the work was done."""
     if code != 0:
         return f"exit {code}"
@@ -67,7 +76,8 @@ def _flaw(hook: Written, code: int, output: bytes) -> str:
         return "" if context else "the context is empty"
     if output.lstrip()[:1] in (b"{", b"["):
         return "it printed JSON where the host expects plain text"
-    return ""
+    left = os.path.join(session_dir(state, _SESSION), _LEAVES.get(hook.event, ""))
+    return "" if os.path.exists(left) else f"it left no {os.path.basename(left)}"
 
 
 def _event(name: str, folder: str) -> bytes:
@@ -81,6 +91,6 @@ def _event(name: str, folder: str) -> bytes:
         "custom_instructions": None,
         "source": "compact",
         "compact_summary": "<summary>A summary.</summary>",
-        "prompt": "hello",
+        "prompt": "/handoff hello",
     }
     return json.dumps(event).encode()
