@@ -175,6 +175,31 @@ def logs(follow: bool, session: str, since: str) -> None:
         click.echo(line)
 
 
+@cli.command(name="eval")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=None,
+    metavar="N",
+    help="Processes; by default one per core.",
+)
+@click.option("--show", is_flag=True, help="Name what was missed, not only how much.")
+@_json
+def evaluate(paths: tuple[str, ...], jobs: int | None, show: bool, as_json: bool) -> None:
+    """Measure what compactions cost: what was needed after them, and what each text held of it."""
+    from keepthread.evaluate.report import eval_text
+
+    with click.progressbar(length=1, file=sys.stderr, label="transcripts") as bar:
+
+        def step(done: int, total: int) -> None:
+            bar.length = total
+            bar.update(done - bar.pos)
+
+        text = eval_text(paths, jobs=jobs, show=show, as_json=as_json, progress=step)
+    click.echo(text)
+
+
 def main() -> None:
     """Run the command line and end the process: 0 done, 1 refused, 2 usage, 3 a bug, 130 interrupted."""
     for stream in (sys.stdout, sys.stderr):
