@@ -26,7 +26,7 @@ _NAME = (
     r"(?i:pass(?:word|phrase|wd|code)|(?<![a-z])pass|pwd|secret|token|credential|(?<=[_-])auth|"
     rf"(?:{_KEYS})[_-]?key|(?-i:[A-Z0-9]_KEY))"
 )
-_KEY_HEAD = re.compile(rf"(?:{_KEYS})[_-]?$")
+_KEY_HEAD = rf"(?:{_KEYS})[_-]?$"
 _TAIL = r"[sS]?(?:[_-][A-Za-z0-9]{1,24}|[A-Z][a-z0-9]{1,24}|[0-9]{1,4}){0,4}"
 _CLOSE = r"(?:\\{0,3}[\"'`]\]?)?"
 _ANNOTATED = r":[ \t]{0,4}[A-Za-z_][\w.\[\]|]{0,40}(?: \| [\w.\[\]]{1,40})?[ \t]{0,4}="
@@ -50,17 +50,17 @@ _ESCAPED = (
 _BARE = r"((?:[^\s\"'`<>{};|&\\,\x1b]|[;|&,](?!&?[\w.-]{1,40}=|[\s;|&,\"']|$)|\\\r?\n?){3,4096})"
 _VALUE = rf"(?:[bfruBFRU@]{{0,2}}(?:{_quoted(chr(34))}|{_quoted(chr(39))}|{_quoted('`')})|{_ESCAPED}|{_BARE})"
 
-_HARMLESS_TAIL = re.compile(
+_HARMLESS_TAIL = (
     r"(?i:(?:[_-]?(?:id|url|uri|path|paths|file|files|filename|dir|name|names|type|types|length|len|size|count|"
     r"counts|limit|limits|expiry|expires|expiration|ttl|field|header|prefix|suffix|regex|pattern|env|var|ref|arn|"
     r"version|policy|label|hint|hash|status|usage|used|budget|window|index|endpoint|format|ring|store|text|class))$)"
 )
-_HARMLESS_HEAD = re.compile(
+_HARMLESS_HEAD = (
     r"(?i:(?:cache|primary|foreign|sort|partition|public|unique|composite|registry|idempotency|object|group|"
     r"row|hash|range|shard|routing|dict|map|json|lookup|s3|state|query|storage|translation|i18n)[_-]?)$"
 )
 _REREAD = 256  # characters; longer ones are not looked at twice, so that no text makes this slow
-_SURE = re.compile(r"(?i:pass|pwd|secret|token|credential)")
+_SURE = r"(?i:pass|pwd|secret|token|credential)"
 
 
 def looks_secret(name: str, value: str, *, quoted: bool, assigned: bool) -> bool:
@@ -77,9 +77,9 @@ def looks_secret(name: str, value: str, *, quoted: bool, assigned: bool) -> bool
         return False
     if len(bare) < 8 or is_placeholder(bare) or is_number(bare) or is_plain_url(bare):
         return False
-    if _HARMLESS_TAIL.search(name) or is_path(bare):
+    if re.compile(_HARMLESS_TAIL).search(name) or is_path(bare):
         return False
-    if assigned and _SURE.match(name):
+    if assigned and re.compile(_SURE).match(name):
         return not bare.startswith("-")
     if is_wordy(bare):
         return (
@@ -101,14 +101,14 @@ def gives_away(key: str, value: str) -> bool:
 
 def says_harmless(name: str) -> bool:
     """Return whether a name that has a secret's word in it ends as names of other things do: TOKEN_URL, secret_name."""
-    return _HARMLESS_TAIL.search(name) is not None
+    return re.compile(_HARMLESS_TAIL).search(name) is not None
 
 
 def _accepts(match: re.Match[str]) -> bool:
     text, name, value = match.string, match.group("name"), match.group(match.lastindex or 0)
     first = match.start(match.lastindex or 0)
     head = match.start() + (name[1:] == "_KEY")  # the letter before _KEY belongs to the word before
-    if _HARMLESS_HEAD.search(text, max(0, head - 16), head):
+    if re.compile(_HARMLESS_HEAD).search(text, max(0, head - 16), head):
         return False
     gap = text[match.end("name") : first]
     if name == "PASS" and gap.startswith(":"):  # a test's verdict
@@ -150,7 +150,7 @@ def _names(value: str, start: int, end: int) -> Iterator[int]:
 def _begin(value: str, at: int, word: str, before: str) -> int:
     if word != "key":
         return at
-    if head := _KEY_HEAD.search(before):
+    if head := re.compile(_KEY_HEAD).search(before):
         return at - len(head.group())
     return at - 2 if value[max(0, at - 1) : at + 3] == "_KEY" else -1
 

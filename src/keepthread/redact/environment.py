@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from keepthread.redact.placeholders import (
@@ -14,9 +13,21 @@ from keepthread.redact.placeholders import (
 )
 
 _MINIMUM = 12
-_NAME = re.compile(
-    r"(?i)(?:^|_)(?:\w*(?:api|access|secret|private|auth|encryption|signing)_?key|key|\w*tokens?|\w*secrets?|"
-    r"\w*passw(?:or)?d|\w*passphrase|pass|pwd|\w*credentials?|auth|pat|dsn|cookie)(?:_|\d*$)"
+_WORDS = frozenset(
+    (
+        "KEY", "KEYS", "TOKEN", "TOKENS", "SECRET", "SECRETS", "PASSWORD", "PASSWD", "PASSPHRASE", "PASS", "PWD",
+        "AUTH", "CREDENTIAL", "CREDENTIALS", "PAT", "DSN", "COOKIE", "JWT",
+    )
+)  # fmt: skip
+_ENDINGS = (
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "APIKEY",
+    "ACCESSKEY",
+    "SECRETKEY",
+    "PRIVATEKEY",
 )
 
 
@@ -26,8 +37,13 @@ def environment_secrets(env: Mapping[str, str]) -> tuple[str, ...]:
     A value counts when the variable's name looks secret and the value is at least 12 characters and no path, number,
     plain word, or URL without a user.
     """
-    found = {value for name, value in env.items() if _NAME.search(name) and _is_secret(value)}
+    found = {value for name, value in env.items() if _names_secret(name) and _is_secret(value)}
     return tuple(sorted(found, key=lambda value: (-len(value), value)))
+
+
+def _names_secret(name: str) -> bool:
+    parts = [part.rstrip("0123456789") for part in name.upper().replace("-", "_").split("_")]
+    return any(part in _WORDS or part.endswith(_ENDINGS) for part in parts)
 
 
 def _is_secret(value: str) -> bool:

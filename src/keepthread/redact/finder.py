@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import namedtuple
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
 
 from keepthread.redact import pem
 from keepthread.redact.assigned import gives_away
@@ -15,20 +15,36 @@ from keepthread.redact.vendors import RULES as FORMED
 
 WINDOW = 1024 * 1024  # characters
 OVERLAP = 8 * 1024
+_ROUNDS = 8  # a mark may part a text so that another secret in it shows; each round leaves fewer
 _SHORTEST = 6  # characters: "://:x@" is the shortest text that holds a secret
 
 _RULES: tuple[Rule, ...] = (*FORMED, *TOLD)
 _HINTS = tuple((keyword, rank) for rank, rule in enumerate(_RULES) for keyword in rule.keywords)
-_MARKED = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}\]")
-_WRAPPED = re.compile(r"(?<=[A-Za-z0-9_=+/.-])\\?\r?\n[ \t]{0,8}(?=[A-Za-z0-9_=+/.-])")
+_MARKED = r"\[REDACTED:[a-z0-9-]{1,40}\]"
+_WRAPPED = r"(?<=[A-Za-z0-9_=+/.-])\\?\r?\n[ \t]{0,8}(?=[A-Za-z0-9_=+/.-])"
 
 
-class Finding(NamedTuple):
-    """A secret: the rule that told it, and where it stands, `value[start:end]`."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # loading typing takes longer than everything else here
+    from typing import Any, NamedTuple
 
-    rule: str
-    start: int
-    end: int
+    class Finding(NamedTuple):
+        """A secret: the rule that told it, and where it stands, `value[start:end]`."""
+
+        rule: str
+        start: int
+        end: int
+
+    class _Found(NamedTuple):
+        start: int
+        end: int
+        rank: int
+        rule: str
+
+else:
+    Finding = namedtuple("Finding", "rule start end")
+    # Of two rules that found the same text the one of lower rank, which is listed first, gives its name.
+    _Found = namedtuple("_Found", "start end rank rule")
 
 
 def text(value: str, secrets: Sequence[str] = ()) -> str:
@@ -38,8 +54,11 @@ def text(value: str, secrets: Sequence[str] = ()) -> str:
         value: any text.
         secrets: texts to be replaced wherever they occur, as of `environment_secrets`.
     """
-    for rule, start, end in reversed(_findings(value, secrets)):
-        value = f"{value[:start]}{MARK}{rule}]{value[end:]}"
+    for _ in range(_ROUNDS):
+        found = _findings(value, secrets)
+        if not found:
+            break
+        value = _replaced(value, found)
     return value
 
 
@@ -67,11 +86,12 @@ def _member(key: str, item: Any, secrets: Sequence[str]) -> Any:
     return document(item, secrets)
 
 
-class _Found(NamedTuple):
-    start: int
-    end: int
-    rank: int  # of two rules that found the same text the one listed first gives its name
-    rule: str
+def _replaced(value: str, found: Sequence[Finding]) -> str:
+    parts, done = [], 0
+    for rule, start, end in found:
+        parts += [value[done:start], f"{MARK}{rule}]"]
+        done = end
+    return "".join([*parts, value[done:]])
 
 
 def _findings(value: str, secrets: Sequence[str]) -> list[Finding]:
@@ -112,7 +132,7 @@ def _wrapped(value: str, ranks: Sequence[int], known: set[int]) -> Iterator[_Fou
     """Yield the tokens that a line break cuts in two, as terminals and mail programs do."""
     from bisect import bisect
 
-    breaks = [match.span() for match in _WRAPPED.finditer(value)]
+    breaks = [match.span() for match in re.finditer(_WRAPPED, value)]
     if not breaks:
         return
     joined, places, removed = _joined(value, breaks)
@@ -151,7 +171,7 @@ def _random_until(joined: str, places: Sequence[int], end: int) -> int:
 def _outside_marks(value: str, found: list[_Found]) -> list[_Found]:
     if MARK not in value:
         return found
-    marks = [match.span() for match in _MARKED.finditer(value)]
+    marks = [match.span() for match in re.finditer(_MARKED, value)]
     return [
         item
         for item in found

@@ -13,19 +13,17 @@ from keepthread.redact.rules import Span
 NAME = "private-key"
 _LIMIT = 32 * 1024  # characters; a 16,384-bit RSA key takes 13,000
 
-_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_END = re.compile(r"-----END (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_TEXT = re.compile(r"[A-Za-z0-9+/=]{16,}")
+_BEGIN = r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+_END = r"-----END (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+_KEY_TEXT = r"[A-Za-z0-9+/=]{16,}"
 
 _BREAK = r"(?:[ \t]{0,8}(?:\\{1,4}[nr]|\r?\n))"
 _LEAD = r"[ \t]{0,16}(?:[0-9]{1,6}[ \t]{0,4}[→|:\t\-)]?)?[ \t+>|#*\"']{0,8}"
 _HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\r\n\\]{0,120}"
 _LINE = rf"(?:[A-Za-z0-9+/=]{{1,256}}|{_HEADER})"
 # What follows a BEGIN that has no END: lines of base64, or one long run behind a space.
-_BODY = re.compile(
-    rf"(?:[\"' \t]{{0,4}}[A-Za-z0-9+/=]{{16,16384}})?(?:{_BREAK}{{1,3}}{_LEAD}{_LINE}(?=[\s\\\"'`,;]|$)){{0,400}}"
-)
-_LAST_LINES = re.compile(rf"(?:{_LEAD}[A-Za-z0-9+/=]{{20,256}}{_BREAK}){{1,400}}{_LEAD}$")
+_BODY = rf"(?:[\"' \t]{{0,4}}[A-Za-z0-9+/=]{{16,16384}})?(?:{_BREAK}{{1,3}}{_LEAD}{_LINE}(?=[\s\\\"'`,;]|$)){{0,400}}"
+_LAST_LINES = rf"(?:{_LEAD}[A-Za-z0-9+/=]{{20,256}}{_BREAK}){{1,400}}{_LEAD}$"
 
 
 def spans(value: str) -> Iterator[Span]:
@@ -34,36 +32,36 @@ def spans(value: str) -> Iterator[Span]:
         return
     done = 0
     for end in _ends(value):
-        begin = _BEGIN.search(value, done, end[0])
+        begin = re.compile(_BEGIN).search(value, done, end[0])
         while begin:
-            following = _BEGIN.search(value, begin.end(), end[0])
+            following = re.compile(_BEGIN).search(value, begin.end(), end[0])
             if following is None:
                 break
             yield from _unfinished(value, begin)
             begin = following
         if begin and end[0] - begin.end() <= _LIMIT:
-            if _KEY_TEXT.search(value, begin.end(), end[0]):
+            if re.compile(_KEY_TEXT).search(value, begin.end(), end[0]):
                 yield begin.start(), end[1]
         else:
             yield from _headless(value, done, end)
         done = end[1]
-    for begin in _BEGIN.finditer(value, done):
+    for begin in re.compile(_BEGIN).finditer(value, done):
         yield from _unfinished(value, begin)
 
 
 def _ends(value: str) -> list[Span]:
-    return [match.span() for match in _END.finditer(value)]
+    return [match.span() for match in re.compile(_END).finditer(value)]
 
 
 def _unfinished(value: str, begin: re.Match[str]) -> Iterator[Span]:
-    body = _BODY.match(value, begin.end())
-    if body and _KEY_TEXT.search(body.group()):
+    body = re.compile(_BODY).match(value, begin.end())
+    if body and re.compile(_KEY_TEXT).search(body.group()):
         yield begin.start(), body.end()
 
 
 def _headless(value: str, start: int, end: Span) -> Iterator[Span]:
     start = max(start, end[0] - _LIMIT)
     line = value.find("\n", start, end[0])
-    body = _LAST_LINES.search(value, line + 1 if line >= 0 else start, end[0])
+    body = re.compile(_LAST_LINES).search(value, line + 1 if line >= 0 else start, end[0])
     if body:
         yield body.start(), end[1]

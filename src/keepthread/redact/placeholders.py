@@ -6,7 +6,9 @@ import re
 
 MARK = "[REDACTED:"
 
-_REFERENCE = re.compile(
+# Patterns are plain texts here: re compiles and keeps each when it is first needed, and most runs need none.
+
+_REFERENCE = (
     r"[$%<{@*&]"  # $NAME ${NAME} $(command) %NAME% <token> {{ name }} *** and YAML anchors
     r"|\[REDACTED"
     r"|(?:os\.(?:environ|getenv)|process\.env|import\.meta|ENV\[|env[.(\[]|getenv|secrets?[.:\[]|vault:|var\.|"
@@ -25,13 +27,11 @@ _WORDS = frozenset(
         "username", "missing", "invalid", "expired", "hidden", "masked", "str", "int", "bool", "any", "object",
     )
 )  # fmt: skip
-_NUMBER = re.compile(r"[-+]?[\d.,_]+(?:[eE][-+]?\d+)?(?:[kKmMgG%]|ms|s)?")
-_WORDY = re.compile(r"[A-Za-z]+(?:[ _.:/-]+[A-Za-z]+)*[.!?:]?")
-_PATH = re.compile(
-    r"(?:~|\.{1,2})?/[\w.@+~-]+(?:/|$)|[A-Za-z]:\\|\\\\|[\w.-]+(?:/[\w.-]+)*\.\w{1,5}$"
-)
-_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s@]*$")
-_CALL = re.compile(
+_NUMBER = r"[-+]?[\d.,_]+(?:[eE][-+]?\d+)?(?:[kKmMgG%]|ms|s)?"
+_WORDY = r"[A-Za-z]+(?:[ _.:/-]+[A-Za-z]+)*[.!?:]?"
+_PATH = r"(?:~|\.{1,2})?/[\w.@+~-]+(?:/|$)|[A-Za-z]:\\|\\\\|[\w.-]+(?:/[\w.-]+)*\.\w{1,5}$"
+_URL = r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s@]*$"
+_CALL = (
     r"(?:[Uu]?[Ii]nt|[Ff]loat|BigU?[Ii]nt|complex|utf-?|sha-?|[Bb]ase)[0-9]{1,3}\w*$"
     r"|[A-Za-z_$][\w.$:]*[(\[]"
     r"|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+[);,]*$"
@@ -40,7 +40,7 @@ _CALL = re.compile(
 
 def is_placeholder(value: str) -> bool:
     """Return whether this is a reference, an example or a plain word, and no secret of its own."""
-    if _REFERENCE.match(value):
+    if re.match(_REFERENCE, value):
         return True
     lower = value.lower()
     return lower in _WORDS or any(part in lower for part in _EXAMPLE)
@@ -54,27 +54,27 @@ def is_example(token: str) -> bool:
 
 def is_number(value: str) -> bool:
     """Return whether this is a number, with separators, exponent or unit."""
-    return _NUMBER.fullmatch(value) is not None
+    return re.fullmatch(_NUMBER, value) is not None
 
 
 def is_path(value: str) -> bool:
     """Return whether this is the path of a file."""
-    return _PATH.match(value) is not None
+    return re.match(_PATH, value) is not None
 
 
 def is_plain_url(value: str) -> bool:
     """Return whether this is a URL without a user in it."""
-    return _URL.match(value) is not None
+    return re.match(_URL, value) is not None
 
 
 def is_wordy(value: str) -> bool:
     """Return whether this is made of words: an identifier, a phrase, a dotted name; no digit, no sign."""
-    return _WORDY.fullmatch(value) is not None
+    return re.fullmatch(_WORDY, value) is not None
 
 
 def is_code(value: str) -> bool:
     """Return whether this is a call, an index, an attribute, or a type with a number in its name."""
-    return _CALL.match(value) is not None
+    return re.match(_CALL, value) is not None
 
 
 def classes(value: str) -> int:
