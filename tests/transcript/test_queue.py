@@ -119,3 +119,15 @@ def test_a_queued_notification_is_not_typed(session: SessionFile) -> None:
 
     assert typed(transcript) == []
     assert said(transcript, "notification") == ["agent done", "ci failed"]
+
+
+def test_a_notice_that_was_never_taken_out_does_not_hold_a_prompt_back(
+    session: SessionFile,
+) -> None:
+    session.queue("enqueue", "<task-notification>\n<task-id>b</task-id>")
+    session.assistant("working")
+    session.queue("enqueue", "check again")
+    session.queue("remove")
+    session.assistant("checked")
+
+    assert typed(read(session)) == ["check again"]

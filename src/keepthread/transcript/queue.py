@@ -31,11 +31,13 @@ def queued(records: Sequence[Record]) -> list[Message]:
 
 
 def _index(waiting: list[tuple[str, Record]], text: str) -> int:
-    """Return which entry leaves: the one with this text, else the oldest."""
-    if text:
-        for index, (other, _) in enumerate(waiting):
-            if other == text:
-                return index
+    """Return which entry leaves: the one with this text, else the oldest prompt, else the oldest entry.
+
+    The host takes what a person typed before its own notices, and of many notices it never notes that they left.
+    """
+    for index, (other, _) in enumerate(waiting):
+        if other == text if text else _is_prompt(other):
+            return index
     return 0
 
 
