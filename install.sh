@@ -3,6 +3,9 @@
 # sample session. Run again, it upgrades. `./install.sh --test` sets up a second environment beside it and runs all tests.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# Whatever its user has set for other work: everything goes into our own virtual environment, and comes from there.
+unset PYTHONHOME PYTHONPATH PIP_TARGET PIP_PREFIX PIP_ROOT
+export PIP_USER=0
 
 say() { printf '%s\n' "$*"; }
 fail() {
@@ -11,11 +14,17 @@ fail() {
   exit 1
 }
 
+modern() { "$1" -c 'import sys; raise SystemExit(sys.version_info < (3, 10))' >/dev/null 2>&1; }
+
 find_python() {
   local name
-  for name in "${KEEPTHREAD_PYTHON:-python3}" python3 python3.14 python3.13 python3.12 python3.11 python3.10 python; do
-    if command -v "$name" >/dev/null 2>&1 &&
-      "$name" -c 'import sys; raise SystemExit(sys.version_info < (3, 10))' >/dev/null 2>&1; then
+  if [[ -n ${KEEPTHREAD_PYTHON:-} ]]; then
+    modern "$KEEPTHREAD_PYTHON" || fail "KEEPTHREAD_PYTHON is no Python 3.10 or later: $KEEPTHREAD_PYTHON"
+    command -v "$KEEPTHREAD_PYTHON"
+    return
+  fi
+  for name in python3 python3.14 python3.13 python3.12 python3.11 python3.10 python; do
+    if modern "$name"; then
       command -v "$name"
       return
     fi
@@ -25,10 +34,12 @@ find_python() {
 
 make_venv() { # make_venv FOLDER
   local python
-  python=$(find_python)
-  if [[ -x $1/bin/python ]] && "$1/bin/python" -c 'import pip, sys; raise SystemExit(sys.version_info < (3, 10))' >/dev/null 2>&1; then
+  if modern "$1/bin/python" && "$1/bin/python" -m pip --version >/dev/null 2>&1; then
     return
   fi
+  python=$(find_python)
+  # What is no virtual environment is somebody's folder.
+  [[ ! -e $1 || -e $1/pyvenv.cfg ]] || fail "$1 is in the way: it is no virtual environment" "Move it away."
   rm -rf "$1"
   (umask 077 && mkdir -p "$(dirname "$1")")
   "$python" -m venv "$1" >/dev/null 2>&1 || {
@@ -44,20 +55,30 @@ pip_install() { # pip_install VENV ARGUMENTS...
     fail "pip could not install keepthread" "The lines above say why; a proxy or an own index is set with pip's variables."
 }
 
+# pip's own start script does not survive a quote or a dollar sign in its path.
+make_program() { # make_program VENV
+  "$1/bin/keepthread" --version >/dev/null 2>&1 && return
+  local quoted
+  quoted=$(printf '%s' "$1/bin/python" | sed "s/'/'\\\\''/g")
+  printf '#!/bin/sh\nexec '"'%s'"' -I -m keepthread "$@"\n' "$quoted" >"$1/bin/keepthread"
+  "$1/bin/keepthread" --version >/dev/null 2>&1 || fail "$1/bin/keepthread does not start"
+}
+
 install_product() {
-  local config=${CLAUDE_CONFIG_DIR:-$HOME/.claude}
+  [[ -n ${CLAUDE_CONFIG_DIR:-}${HOME:-} ]] || fail "There is no home folder" "Set HOME or CLAUDE_CONFIG_DIR."
+  local config=${CLAUDE_CONFIG_DIR:-${HOME:-}/.claude}
   [[ $config == /* ]] || fail "CLAUDE_CONFIG_DIR is a relative path: $config" "Set it to an absolute path."
   local venv=$config/keepthread/venv
   say "1/3  Setting up $venv"
   make_venv "$venv"
-  pip_install "$venv" --upgrade "$here"
-  pip_install "$venv" --force-reinstall --no-deps "$here" # the same version from a newer checkout
+  pip_install "$venv" --upgrade "$here" # the same version from a newer checkout is taken too
+  make_program "$venv"
   say "2/3  Writing the hooks into the host's settings"
   "$venv/bin/keepthread" install
   say "3/3  The main job on a sample session, with the embedded engine"
   "$venv/bin/python" -I "$here/templates/sample/run.py"
   say
-  say "Installed. Compaction in Claude Code now keeps the thread; check with: $venv/bin/keepthread doctor"
+  say "Installed. Compaction in Claude Code now keeps the thread; check with: $(printf '%q' "$venv/bin/keepthread") doctor"
 }
 
 run_tests() {

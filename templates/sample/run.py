@@ -1,4 +1,4 @@
-"""Runs the main job once on the bundled sample session and shows it: what a compaction takes, what keepthread puts back.
+"""Runs the main job once on the bundled sample session: what a compaction takes, and what keepthread puts back.
 
 Started by install.sh with the new installation's Python. The hooks run as the host runs them, with the embedded engine
 and a configuration folder of their own, so nothing of the user's is touched.
@@ -15,6 +15,7 @@ from typing import Any
 
 from keepthread import resources
 
+_SAID = "the user said:"
 SESSION = "5a3b1c1e-2f60-4d55-9a57-6f1d6c0b7e42"
 
 
@@ -38,9 +39,9 @@ def main() -> int:
     shown = json.loads(answer)
     with open(transcript, encoding="utf-8") as lines:
         records = [json.loads(line) for line in lines]
-    print(f"\nBefore: a session of {len(records)} records. Its user typed, among other things:\n")
+    print(f"\nBefore: a session of {len(records)} records. Its user typed:\n")
     for words in _typed(records):
-        print(f"  > {words[:150]}{'...' if len(words) > 150 else ''}")
+        print(f"  > {words}")
     print("\nAfter the compaction the model is given this again:\n")
     print(
         "\n".join(
@@ -53,9 +54,10 @@ def main() -> int:
 
 def _hook(name: str, event: dict[str, Any], config: str) -> str:
     script = os.path.join(resources.folder("hooks"), f"{name}.py")
-    env = {**os.environ, "CLAUDE_CONFIG_DIR": config, "KEEPTHREAD_ENGINE": "facts"}
-    for other in ("CLAUDE_PROJECT_DIR", "KEEPTHREAD_CHILD", "KEEPTHREAD_DISABLE"):
-        env.pop(other, None)
+    foreign = ("CLAUDE", "KEEPTHREAD_")
+    env = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
+    # The temporary folder may lie in somebody's repository, which must not become the project.
+    env |= {"CLAUDE_CONFIG_DIR": config, "CLAUDE_PROJECT_DIR": config, "KEEPTHREAD_ENGINE": "facts"}
     run = subprocess.run(
         [sys.executable, "-I", script],
         input=json.dumps(event).encode(),
@@ -67,11 +69,16 @@ def _hook(name: str, event: dict[str, Any], config: str) -> str:
 
 
 def _typed(records: list[dict[str, Any]]) -> list[str]:
-    return [
-        r["message"]["content"]
-        for r in records
-        if r["type"] == "user" and isinstance(r["message"]["content"], str)
-    ]
+    """Return what the user typed, also the words with which a tool call was refused."""
+    found = []
+    for record in records:
+        content = record["message"]["content"]
+        if record["type"] == "user" and isinstance(content, str):
+            found.append(content)
+        elif record["type"] == "user":
+            results = [str(block.get("content")) for block in content]
+            found += [text.partition(_SAID)[2].strip() for text in results if _SAID in text]
+    return found
 
 
 if __name__ == "__main__":
