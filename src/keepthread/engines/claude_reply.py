@@ -7,7 +7,8 @@ import re
 from typing import Any
 
 from keepthread.engines import parse, rejects
-from keepthread.engines.model import Answer, EngineError, FailureReason, Request
+from keepthread.engines.answers import checked, document_in, permanent
+from keepthread.engines.model import Answer, EngineError, Request
 from keepthread.engines.process import Completed
 
 _MISFIT = re.compile(r"required schema: (/[\w/]*|): (must [a-z ]{1,40})")
@@ -66,7 +67,7 @@ def _error(reply: dict[str, Any], returncode: int) -> EngineError:
         reason or "bad_answer",
         f"{detail}: {words}" if words else detail,
         # A model that is not there will not come.
-        permanent=_permanent(reason, words) or status == 404,
+        permanent=permanent(reason, words) or status == 404,
         cost_usd=_cost(reply),
     )
 
@@ -78,42 +79,19 @@ def _document(reply: dict[str, Any], request: Request) -> dict[str, Any]:
         fault = parse.misfit(structured, request.schema)
         if fault:
             raise EngineError("bad_answer", fault, cost_usd=cost)
-        return _checked(parse.mend(structured), request, cost)
+        return checked(parse.mend(structured), request, cost)
     text = reply.get("result")
-    return _from_text(text if isinstance(text, str) else "", request, cost)
-
-
-def _from_text(text: str, request: Request, cost: float | None) -> dict[str, Any]:
-    found = parse.find(text, request.schema)
-    if found.document is not None:
-        return _checked(found.document, request, cost)
-    failed = None if found.near else rejects.failure(text)
-    if failed:
-        reason, words = failed
-        raise EngineError(reason, words, permanent=_permanent(reason, words), cost_usd=cost)
-    fault = found.fault
-    if rejects.refusal(text):
-        fault = "the answer is a refusal"
-    elif rejects.echo(text, request.prompt):
-        fault = "the answer is an echo of the prompt"
-    raise EngineError("bad_answer", fault, cost_usd=cost)
-
-
-def _checked(document: dict[str, Any], request: Request, cost: float | None) -> dict[str, Any]:
-    refused = rejects.document(document, request.prompt)
-    if refused:
-        raise EngineError(refused[0], refused[1], cost_usd=cost)
-    return document
+    return document_in(text if isinstance(text, str) else "", request, cost)
 
 
 def _plain(done: Completed, stdout: str, request: Request, engine: str) -> Answer:
     """Read output that is no result object: a fault on the way to it, or a program that answers in plain text."""
     if done.returncode == 0:
-        return Answer(_from_text(stdout, request, None), engine)
+        return Answer(document_in(stdout, request, None), engine)
     stderr = done.stderr.decode("utf-8", "replace")
     failed = rejects.failure(stdout) or rejects.failure(stderr)
     if failed:
-        raise EngineError(failed[0], failed[1], permanent=_permanent(*failed))
+        raise EngineError(failed[0], failed[1], permanent=permanent(*failed))
     detail = f"claude ended with exit code {done.returncode} and no result"
     if "unknown option" in stderr:
         # The same flags will fail again.
@@ -132,10 +110,6 @@ def _field(reply: dict[str, Any]) -> str:
     """Return the field that never met the schema, with the rule; the program's message names it with slashes."""
     found = _MISFIT.search(_said(reply))
     return f"{found[1].strip('/').replace('/', '.') or 'the document'} {found[2]}" if found else ""
-
-
-def _permanent(reason: FailureReason | None, words: str) -> bool:
-    return reason == "no_login" or "credit balance" in words.lower()
 
 
 def _cost(reply: dict[str, Any] | None) -> float | None:

@@ -57,6 +57,11 @@ class EngineError(Exception):
         detail: one line for the log, free of transcript text and secrets.
         permanent: trying again in this session is pointless (no login, program missing).
         cost_usd: what the failed call cost, if known.
+        retry_after: seconds after which the same call may well succeed; None when it will not in this run.
+        observed_tokens: on an overflow, how large the request was as its server counted it, if it said so.
+        limit_tokens: on an overflow, the most its server takes, if it said so.
+        vendor_text: what the server or program said, for telling failures apart; may hold the user's text, so it is
+            never logged. Keys are taken out of it.
     """
 
     def __init__(
@@ -66,12 +71,20 @@ class EngineError(Exception):
         *,
         permanent: bool = False,
         cost_usd: float | None = None,
+        retry_after: float | None = None,
+        observed_tokens: int | None = None,
+        limit_tokens: int | None = None,
+        vendor_text: str = "",
     ) -> None:
         super().__init__(reason, detail)
         self.reason: FailureReason = reason
         self.detail = detail
         self.permanent = permanent
         self.cost_usd = cost_usd
+        self.retry_after = retry_after
+        self.observed_tokens = observed_tokens
+        self.limit_tokens = limit_tokens
+        self.vendor_text = vendor_text
 
 
 @dataclass(frozen=True, slots=True)
