@@ -131,7 +131,7 @@ class Bench:
         """Return the peak resident size of PreCompact on the large transcript, in MB."""
         shutil.rmtree(self.folder / "home" / ".claude", ignore_errors=True)
         code = "import resource, subprocess, sys; subprocess.run(sys.argv[1:]); "
-        code += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+        code += "print(); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
         command = [
             sys.executable,
             "-c",

@@ -6,17 +6,25 @@ stand in the functions: SessionStart must not pay for what PreCompact needs.
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from keepthread.errors import KeepthreadError
 from keepthread.host.events import Event, parse, read_stdin
 from keepthread.host.locations import config_dir, state_dir
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # loading typing costs a hook more than everything else here
-    from typing import Literal
+if TYPE_CHECKING:
+    from keepthread.handoff.checkpoint import Job
+    from keepthread.handoff.model import Handoff
+    from keepthread.launch import Task
+
+_PATIENCE = 5.0  # seconds for the host to take the output; the shortest registered time limit is 10
+_JOIN = 8.0  # seconds at most to wait for a worker, whatever a settings file says
+_PIECE = 4_096  # bytes; a pipe that is ready takes as many without blocking
 
 
 def main(name: str) -> None:
@@ -30,28 +38,41 @@ def main(name: str) -> None:
     event = parse(data)
     if event is None:
         run.log("", "ignored", "stdin held no JSON object")
-        return
-    if event.agent_id:
-        return  # a subagent's compaction is not the session's
+    elif not event.session_id:
+        run.log("", "ignored", "the event names no session")
+    elif not event.agent_id:  # a subagent's compaction is not the session's
+        _answer(event, run)
+
+
+def _answer(event: Event, run: Run) -> None:
     try:
-        text = HANDLERS[name](event, run)
+        text = HANDLERS[run.name](event, run)
     except KeepthreadError as problem:
         run.log(event.session_id, "failed", problem.message)
+        return
     except Exception as problem:
         run.log(event.session_id, "failed", f"bug: {_where(problem)}")
-    else:
+        return
+    try:
         _print(text)
+    except OSError as problem:
+        run.undo()
+        run.log(event.session_id, "failed", f"the host took no output: {problem.strerror}")
 
 
 class Run:
-    """One run of a hook: its environment, its clock, and the line it leaves in the log."""
+    """One run of a hook: its environment, its clock, and the line it leaves in the log.
+
+    `undo` takes back what was done for an output that the host then did not take.
+    """
 
     def __init__(self, name: str, env: Mapping[str, str], started: float) -> None:
         self.name = name
         self.env = env
         self.started = started
+        self.undo: Callable[[], None] = lambda: None
 
-    def log(self, session: str, outcome: str, reason: str = "", engine: str = "") -> None:
+    def log(self, session: str, outcome: str, reason: str = "", detail: str = "") -> None:
         """Leave this run's line in the log; without a state folder there is nowhere to leave it."""
         from keepthread import log
 
@@ -65,7 +86,7 @@ class Run:
             session=session,
             outcome=outcome,
             reason=reason,
-            engine=engine,
+            detail=detail,
             seconds=time.monotonic() - self.started,
         )
 
@@ -75,50 +96,87 @@ def _where(problem: BaseException) -> str:
     frame = problem.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
+    said = f" ({problem.strerror})" if isinstance(problem, OSError) and problem.strerror else ""
     if frame is None:
-        return type(problem).__name__
+        return type(problem).__name__ + said
     file = os.path.basename(frame.tb_frame.f_code.co_filename)
-    return f"{type(problem).__name__} at {file}:{frame.tb_lineno}"
+    return f"{type(problem).__name__}{said} at {file}:{frame.tb_lineno}"
 
 
 def _print(text: str) -> None:
+    """Write the output, whole; a host that reads nothing for some seconds is not waited for.
+
+    Raises:
+        OSError: the host has closed its end, or reads nothing.
+    """
+    import select
+
     data = text.encode("utf-8", "replace")
+    until = time.monotonic() + _PATIENCE
     while data:
-        data = data[os.write(1, data) :]
+        if os.name != "nt":  # where select takes sockets only
+            _, ready, _ = select.select([], [1], [], max(0.0, until - time.monotonic()))
+            if not ready:
+                raise OSError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT))
+        with suppress(BlockingIOError):  # the host made its end non-blocking, and it is full again
+            data = data[os.write(1, data[:_PIECE]) :]
 
 
 def pre_compact(event: Event, run: Run) -> str:
     """Store a handoff computed by code, start its upgrade, return a hint for the host's own summariser."""
-    from keepthread.handoff.checkpoint import Job, take
+    from keepthread.handoff.checkpoint import Job
     from keepthread.handoff.hint import render_hint
     from keepthread.host.config import load, store_resolved
     from keepthread.host.locations import inside_any, project_root
     from keepthread.host.sessions import find_transcript
-    from keepthread.launch import Task, outlet_of, start, wait, why_no_call
+    from keepthread.launch import Task, outlet_of
+    from keepthread.transcript.tail import belongs
 
+    _end_cleanly()
     folder = config_dir(run.env)
     config = load(run.env, folder)
-    outlet = outlet_of(config, run.env)
-    store_resolved(outlet.state, config)
+    with suppress(OSError):  # whether anything can be stored shows below, where it matters
+        store_resolved(state_dir(run.env), config)
     project = project_root(run.env, event.cwd)
     if config.disable or inside_any(project, config.off_projects):
         run.log(event.session_id, "disabled")
         return ""
-    path = find_transcript(event.transcript_path, event.session_id, folder)
-    trigger: Literal["manual", "auto"] = "manual" if event.trigger == "manual" else "auto"
-    taken = take(
-        Job(event.session_id, path, project, trigger),
-        outlet,
-        reason=why_no_call(config, outlet, event.session_id),
-    )
-    handoff = taken.handoff
-    if taken.fresh and handoff["meta"]["reason"] is None:
-        start(handoff, Task(config, run.env, outlet, focus=event.custom_instructions))
-        if config.mode == "wait":
-            wait(outlet.state, event.session_id, config.timeout)
-    reason = handoff["meta"]["reason"] or ""
-    run.log(event.session_id, handoff["meta"]["status"] if taken.fresh else "unchanged", reason)
+    path = find_transcript(event.transcript_path, event.session_id, folder, belongs)
+    job = Job(event.session_id, path, project, "manual" if event.trigger == "manual" else "auto")
+    task = Task(config, run.env, outlet_of(config, run.env), focus=event.custom_instructions)
+    handoff = _take(job, task, run, named=event.transcript_path)
     return render_hint(handoff) if config.guide else ""
+
+
+def _take(job: Job, task: Task, run: Run, named: str) -> Handoff:
+    """Store the session's handoff and start its upgrade; one that cannot be stored still serves the summariser."""
+    from keepthread.handoff.checkpoint import take
+    from keepthread.launch import start, wait, why_no_call
+
+    outlet, session = task.outlet, job.session_id
+    reason = why_no_call(task.config, outlet, session, job.project)
+    try:
+        taken = take(job, outlet, reason=reason)
+        meta = taken.handoff["meta"]
+        if reason is None and (meta["status"], meta["reason"]) == ("partial", None):
+            start(taken.handoff, task)
+            if task.config.mode == "wait":
+                wait(outlet.state, session, task.config.timeout)
+    except OSError as problem:
+        run.log(session, "failed", f"the handoff could not be stored: {problem.strerror}")
+        return take(job, outlet._replace(state=""), reason=reason).handoff
+    why = meta["reason"] or "" if job.transcript_path else "no_transcript"
+    other = f"the transcript used is {job.transcript_path}" if job.transcript_path != named else ""
+    run.log(session, meta["status"] if taken.fresh else "unchanged", why, other)
+    return taken.handoff
+
+
+def _end_cleanly() -> None:
+    """Let SIGTERM unwind: no temporary file is left, and the hook ends with 0."""
+    import signal
+    import sys
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 
 
 def session_start(event: Event, run: Run) -> str:
@@ -139,29 +197,25 @@ def _inject(event: Event, run: Run, kind: str) -> str:
     settings = inject.settings(state, run.env)
     if event.source not in settings["sources"] or inject.is_off(settings, run.env, event.cwd):
         return ""
-    running = inject.settle(session_dir(state, event.session_id), settings["join"])
-    stored = inject.find(state, event.session_id, event.transcript_path, kind)
+    session = event.session_id
+    running = inject.settle(session_dir(state, session), min(settings["join"], _JOIN))
+    stored = inject.find(state, session, event.transcript_path)
     if stored is None:
-        run.log(event.session_id, "nothing", "no handoff is stored for this session")
+        run.log(session, "nothing", "no handoff is stored for this session")
         missing = event.source == "compact" and kind == "context"
-        return (
-            inject.output("", "keepthread: no handoff was stored for this session.")
-            if missing
-            else ""
-        )
-    own = stored.get("session_id") == event.session_id
-    newer = inject.news(stored, event.transcript_path, own)
+        return inject.output("", inject.why_nothing(state, session)) if missing else ""
+    newer = inject.news(stored, event.transcript_path, stored.get("session_id") == session)
     # The compaction that fires this event writes its boundary only later; a resume after it finds it in the file.
     compactions = newer["boundaries"] + (event.source == "compact")
     key = f"{stored.get('key')}:{compactions}"
-    if not inject.claim(state, event.session_id, kind, key):
-        run.log(event.session_id, "shown before")
+    if not inject.claim(state, session, kind, key):
+        run.log(session, "shown before")
         return ""
+    run.undo = lambda: inject.release(state, session, kind, key)
+    run.log(session, "shown", str(stored.get("reason") or ""))
     if kind == "index":
-        run.log(event.session_id, "shown")
-        return inject.output(str(stored.get("text", "")), "")
-    text = inject.compose(stored, newer, int(settings["budget"]), time.time())
-    run.log(event.session_id, "shown", str(stored.get("reason") or ""))
+        return inject.output(inject.find_index(state, stored), "")
+    text = inject.compose(stored, newer, int(settings["budget"]), time.time(), run.env)
     return inject.output(text, inject.notice(stored, running))
 
 
@@ -191,7 +245,10 @@ def user_prompt_submit(event: Event, run: Run) -> str:
     note = note_in(event.prompt)
     if note:
         from keepthread import redact
+        from keepthread.handoff import inject
 
+        if inject.is_off(inject.settings(state_dir(run.env), run.env), run.env, event.cwd):
+            return ""
         secrets = redact.environment_secrets(run.env)
         leave_note(state_dir(run.env), event.session_id, redact.text(note, secrets))
     return ""

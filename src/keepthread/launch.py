@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,13 +12,16 @@ from typing import Any, NamedTuple
 
 from keepthread import redact
 from keepthread.handoff import circuit
-from keepthread.handoff.checkpoint import now
-from keepthread.handoff.inject import settle
+from keepthread.handoff.checkpoint import mark_of
+from keepthread.handoff.inject import running, settle
 from keepthread.handoff.model import Handoff, Reason
 from keepthread.handoff.publish import Outlet
-from keepthread.handoff.store import read_worker, write_worker
+from keepthread.handoff.store import read_worker, update_worker
 from keepthread.host.config import Config
-from keepthread.host.locations import session_dir, state_dir
+from keepthread.host.locations import inside_any, session_dir, state_dir
+
+_ATTEMPTS = 2  # at one and the same handoff; the second follows a worker that was killed
+_FOCUS = 4_000  # characters
 
 
 class Task(NamedTuple):
@@ -36,55 +40,82 @@ def outlet_of(config: Config, env: Mapping[str, str]) -> Outlet:
     return Outlet(state_dir(env), config.budget, config.index, config.document, secrets)
 
 
-def why_no_call(config: Config, outlet: Outlet, session: str) -> Reason | None:
+def why_no_call(config: Config, outlet: Outlet, session: str, project: str) -> Reason | None:
     """Return why no model is to be asked for this session now, or None when one is."""
-    if config.engine == "facts":
+    if config.engine == "facts" or inside_any(project, config.local_only_projects):
         return "engine_facts"
-    return (
-        "circuit_open"
-        if circuit.state(read_worker(outlet.state, session), time.time()) == "open"
-        else None
-    )
+    worker = read_worker(outlet.state, session)
+    return "circuit_open" if circuit.state(worker, time.time()) == "open" else None
 
 
-def start(handoff: Handoff, task: Task) -> int:
-    """Start the upgrade in a process of its own and return its id; 0 when it could not be started."""
-    session = handoff["meta"]["session_id"]
-    state = task.outlet.state
-    worker = read_worker(state, session) or {}
-    job: dict[str, Any] = {
-        "state": "running",
-        "pid": os.getpid(),
-        "focus": redact.text(task.focus, task.outlet.secrets),
-        "note": redact.text(task.note, task.outlet.secrets),
-        "started_at": now(),
-        "position": handoff["meta"]["transcript"]["last_uuid"],
-        "size": handoff["meta"]["transcript"]["size"],
-    }
-    job.update({key: worker[key] for key in ("complete", "failures", "failed_at") if key in worker})
-    write_worker(state, session, job)
+def start(handoff: Handoff, task: Task) -> bool:
+    """Start the upgrade in a process of its own; return whether it was started.
+
+    Of several who want the same handoff upgraded, also at the same moment, one starts it. A worker that was killed is
+    followed by one more.
+
+    Raises:
+        OSError: the state folder cannot be written.
+    """
+    session, state = handoff["meta"]["session_id"], task.outlet.state
+    job = _job(handoff, task)
+    if update_worker(state, session, lambda worker: _taken(worker, job)).get("run") != job["run"]:
+        return False
     try:
-        pid = _spawn(session, task.env, state)
+        pid = _spawn(session, job["run"], task.env, state)
     except OSError as problem:
-        write_worker(
-            state,
-            session,
-            {**job, "state": "failed", "result": f"could not start: {problem.strerror}"},
-        )
-        return 0
-    write_worker(state, session, {**job, "pid": pid})
-    return pid
+        failed = {"state": "failed", "result": f"could not start: {problem.strerror}"}
+        update_worker(state, session, lambda worker: {**worker, **failed})
+        return False
+    update_worker(state, session, lambda worker: as_process(worker, job["run"], pid))
+    return True
 
 
-def _spawn(session: str, env: Mapping[str, str], state: str) -> int:
+def as_process(worker: dict[str, Any], run: str, pid: int) -> dict[str, Any]:
+    """Return worker.json's content with the process of this run, unless it has ended or another run is on."""
+    if worker.get("run") != run or worker.get("state") != "running":
+        return worker
+    return {**worker, "pid": pid}
+
+
+def _job(handoff: Handoff, task: Task) -> dict[str, Any]:
+    reference = handoff["meta"]["transcript"]
+    position = reference["last_uuid"] or str(reference["size"])
+    return {
+        "state": "running",
+        "run": os.urandom(8).hex(),
+        "pid": os.getpid(),
+        "started": time.time(),
+        "key": f"{handoff['meta']['ordinal']}:{position}",
+        "mark": mark_of(handoff),
+        "focus": redact.text(task.focus[:_FOCUS], task.outlet.secrets),
+        "note": redact.text(task.note[:_FOCUS], task.outlet.secrets),
+    }
+
+
+def _taken(worker: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
+    """Return worker.json's content with the job in it, or as it is when there is nothing to be done."""
+    same = worker.get("key") == job["key"]
+    attempts = worker.get("attempts") if same else 0
+    attempts = attempts if isinstance(attempts, int) else 0
+    if same and (worker.get("state") == "done" or running(worker) or attempts >= _ATTEMPTS):
+        return worker
+    kept: dict[str, Any] = {
+        key: worker[key] for key in ("complete", "failures", "failed_at") if key in worker
+    }
+    return {**kept, **job, "attempts": attempts + 1}
+
+
+def _spawn(session: str, run: str, env: Mapping[str, str], state: str) -> int:
     parent = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    code = "import sys; sys.path.insert(0, sys.argv[1]); from keepthread.worker import main; main(sys.argv[2])"
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from keepthread.worker import main; main(*sys.argv[2:])"
     detached: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
         flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
         detached = {"creationflags": flags | subprocess.CREATE_BREAKAWAY_FROM_JOB}
     process = subprocess.Popen(
-        [sys.executable, "-I", "-c", code, parent, session],
+        # A session id may hold what no argument can: a NUL, a lone surrogate.
+        [sys.executable, "-I", "-c", code, parent, json.dumps(session), run],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -5,12 +5,14 @@ The process that runs this has a session of its own, so it outlives the hook and
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, cast
 
 from keepthread import log
@@ -27,15 +29,16 @@ from keepthread.handoff.model import Rung as MetaRung
 from keepthread.handoff.prompt import build_prompt
 from keepthread.handoff.publish import publish
 from keepthread.handoff.schema import answer_schema
-from keepthread.handoff.store import load, read_worker, write_worker
+from keepthread.handoff.store import load, read_worker, update_worker
 from keepthread.host.config import Config
 from keepthread.host.config import load as load_config
 from keepthread.host.locations import config_dir, state_dir
-from keepthread.launch import Task, outlet_of
+from keepthread.launch import Task, as_process, outlet_of
 from keepthread.transcript.model import Transcript
 from keepthread.transcript.read import read_transcript
 
 _RETRY_FLOOR = 8.0  # seconds that must be left for a corrective retry to be worth its cost
+_CARRIES = 3  # tries; each is needed only when the session moved on during the one before
 _GRACE = 15.0  # seconds past the deadline after which the worker ends itself, whatever hangs
 
 
@@ -134,41 +137,46 @@ def _still_partial(
 
 def _store(result: Handoff, task: Task) -> Handoff:
     """Store the result; when the session has moved on meanwhile, its newest partial gets the answer carried over."""
-    if publish(result, task.outlet) or result["meta"]["status"] != "complete":
-        pass
-    else:
-        newest = load(task.outlet.state, result["meta"]["session_id"])
-        if newest is not None and newest["meta"]["status"] == "partial":
-            publish(carry(newest, result, now=now()), task.outlet)
-    if result["meta"]["status"] == "complete":
-        note_complete(task.outlet.state, result)
+    state, session = task.outlet.state, result["meta"]["session_id"]
+    stored = publish(result, task.outlet)
+    if result["meta"]["status"] != "complete":
+        return result
+    for _ in range(_CARRIES):
+        newest = None if stored else load(state, session)
+        if newest is None or newest["meta"]["status"] != "partial":
+            break
+        stored = publish(carry(newest, result, now=now()), task.outlet)
+    note_complete(state, result)
     return result
 
 
-def main(session: str) -> None:
-    """Run one upgrade in this process and leave a line in the log; the job stands in the session's worker.json."""
+def main(session_json: str, run: str) -> None:
+    """Run one upgrade in this process and leave a line in the log; the job stands in the session's worker.json.
+
+    Args:
+        session_json: the session's id as JSON.
+        run: which entry of worker.json this process is.
+    """
+    session = str(json.loads(session_json))
     env = dict(os.environ)
     state = state_dir(env)
     started = time.monotonic()
     config = load_config(env, config_dir(env))
     _watchdog(config.timeout + _GRACE)
-    signal.signal(
-        signal.SIGTERM, lambda *_: sys.exit(1)
-    )  # so that the child does not outlive its worker
+    # SIGTERM unwinds, so that the child does not outlive its worker.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     outcome, reason, engine = "failed", "crash", ""
     try:
+        update_worker(state, session, lambda worker: as_process(worker, run, os.getpid()))
         result = _run(session, config, env)
         if result is not None:
             outcome = result["meta"]["status"]
             reason, engine = result["meta"]["reason"] or "", result["meta"]["engine"]
-    except (KeepthreadError, OSError) as problem:
-        reason = str(problem)
+    except KeepthreadError as problem:
+        reason = problem.message
+    except OSError as problem:
+        reason = problem.strerror or type(problem).__name__
     finally:
-        job = circuit.after(
-            read_worker(state, session) or {}, reason or None, outcome == "complete", time.time()
-        )
-        write_worker(state, session, {**job, "state": "done", "result": outcome})
-        seconds = time.monotonic() - started
         log.record(
             state,
             event="worker",
@@ -176,8 +184,21 @@ def main(session: str) -> None:
             outcome=outcome,
             reason=reason,
             engine=engine,
-            seconds=seconds,
+            seconds=time.monotonic() - started,
         )
+        _ended(state, session, run, outcome, reason)
+
+
+def _ended(state: str, session: str, run: str, outcome: str, reason: str) -> None:
+    """Enter the outcome in worker.json; another run that stands there by now stays, but the failure counts."""
+
+    def change(worker: dict[str, Any]) -> dict[str, Any]:
+        job = circuit.after(worker, reason or None, outcome == "complete", time.time())
+        ours = worker.get("run") == run
+        return {**job, "state": "done", "result": outcome} if ours else job
+
+    with suppress(OSError):  # a full disk: the line in the log is all there is
+        update_worker(state, session, change)
 
 
 def _run(session: str, config: Config, env: Mapping[str, str]) -> Handoff | None:

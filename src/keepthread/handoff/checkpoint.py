@@ -10,10 +10,12 @@ from keepthread import redact
 from keepthread.errors import KeepthreadError
 from keepthread.handoff.facts.collect import collect
 from keepthread.handoff.facts.git import git_state
+from keepthread.handoff.inject import running
 from keepthread.handoff.merge import carry
 from keepthread.handoff.model import Git, Handoff, Reason, Trigger
 from keepthread.handoff.publish import Outlet, publish
-from keepthread.handoff.store import load, read_worker, session_at, write_worker
+from keepthread.handoff.store import is_shown, load, read_worker, session_at, update_worker
+from keepthread.host.locations import project_root
 from keepthread.transcript.earlier import earlier_prompts
 from keepthread.transcript.model import Call, Item, Message, Transcript
 from keepthread.transcript.read import count_boundaries, read_transcript
@@ -21,6 +23,7 @@ from keepthread.transcript.tail import uuids_from_end
 from keepthread.transcript.tokens import estimate
 
 _BEFORE_BOUNDARY = 256 * 1024  # bytes
+_TALK = ("prompt", "queued", "rejection", "approval", "answer", "plan", "reply")
 ENOUGH_NEW = 5_000  # tokens; with less that is new a handoff is updated by code and buys no call
 
 
@@ -66,8 +69,12 @@ def take(
     if transcript is None:
         return _without_transcript(job, outlet, previous)
     ordinal = _ordinal(transcript, previous)
-    if previous is not None and not again and _same_position(previous, transcript, ordinal):
+    if previous is not None and _unmoved(previous, job, transcript, None if again else ordinal):
+        if not is_shown(outlet.state, previous):  # its save was killed halfway
+            publish(previous, outlet)
         return Checkpoint(previous, fresh=False, new_tokens=None)
+    if not _has_talk(transcript):  # there is nothing to ask a model about
+        reason = reason or ("engine_facts" if transcript.items else "no_transcript")
     handoff = _collect(job, transcript, previous, ordinal)
     handoff["meta"]["reason"] = reason
     handoff = cast(Handoff, redact.document(handoff, outlet.secrets))
@@ -110,11 +117,31 @@ def _previous(session_id: str, transcript: Transcript | None, state: str) -> Han
     return load(state, parent) if parent else None
 
 
-def _same_position(previous: Handoff, transcript: Transcript, ordinal: int) -> bool:
+def _unmoved(previous: Handoff, job: Job, transcript: Transcript, ordinal: int | None) -> bool:
+    """Return whether the session's last handoff says all there is to say.
+
+    It does when nobody has said anything since the boundary, and when the position and the number of the compaction
+    that comes next (`ordinal`, None to take it again all the same) are its own.
+    """
     meta = previous["meta"]
-    same = meta["transcript"]["last_uuid"] == transcript.position and meta["ordinal"] == ordinal
-    own = not transcript.session_id or meta["session_id"] == transcript.session_id
-    return same and own and bool(transcript.position)
+    if meta["session_id"] != job.session_id or meta["reason"] == "no_transcript":
+        return False
+    if not _has_talk(transcript):
+        return True
+    reference = meta["transcript"]
+    same = reference["last_uuid"] == transcript.position
+    if not transcript.position:  # records without uuids
+        same = same and reference["size"] == transcript.size
+    return same and meta["ordinal"] == ordinal
+
+
+def _has_talk(transcript: Transcript) -> bool:
+    """Return whether anything was said or done since the boundary; records without a uuid have no position."""
+    return bool(transcript.position) or any(
+        (isinstance(item, Call) or (isinstance(item, Message) and item.via in _TALK))
+        and item.place.offset >= transcript.start
+        for item in transcript.items
+    )
 
 
 def _ordinal(transcript: Transcript, previous: Handoff | None) -> int:
@@ -132,7 +159,7 @@ def _ordinal(transcript: Transcript, previous: Handoff | None) -> int:
 
 
 def _collect(job: Job, transcript: Transcript, previous: Handoff | None, ordinal: int) -> Handoff:
-    project = job.project or transcript.cwd
+    project = job.project or project_root({}, "", transcript.cwd) or transcript.cwd
     earlier: Sequence[Message] = ()
     if previous is None and transcript.boundary is not None:
         earlier = earlier_prompts(transcript.path, transcript.boundary.offset)
@@ -164,22 +191,29 @@ def _without_transcript(job: Job, outlet: Outlet, previous: Handoff | None) -> C
 
 def note_complete(state: str, handoff: Handoff) -> None:
     """Remember where the session's last complete handoff was taken; later ones count their new tokens from there."""
-    if not state:
-        return
-    meta = handoff["meta"]
-    worker = read_worker(state, meta["session_id"]) or {}
-    worker["complete"] = {
-        "path": meta["transcript"]["path"],
-        "size": meta["transcript"]["size"],
-        "ordinal": meta["ordinal"],
+    if state:
+        session = handoff["meta"]["session_id"]
+        update_worker(state, session, lambda worker: {**worker, "complete": mark_of(handoff)})
+
+
+def mark_of(handoff: Handoff) -> dict[str, Any]:
+    """Return the point of the transcript from which what is new after this handoff is counted."""
+    reference = handoff["meta"]["transcript"]
+    return {
+        "path": reference["path"],
+        "size": reference["size"],
+        "ordinal": handoff["meta"]["ordinal"],
         "tokens": handoff["facts"]["tokens"],
     }
-    write_worker(state, meta["session_id"], worker)
 
 
 def _new_tokens(transcript: Transcript, worker: dict[str, Any] | None, ordinal: int) -> int | None:
-    """Return the tokens since the last complete handoff, None when this session has none."""
-    last = (worker or {}).get("complete")
+    """Return the tokens since the last complete handoff, None when this session has none.
+
+    One that a worker is about to complete counts as complete: its answer will be carried over.
+    """
+    known = worker or {}
+    last = known.get("mark") if running(worker) else known.get("complete")
     if not isinstance(last, dict):
         return None
     size = last.get("size") if last.get("path") == transcript.path else 0

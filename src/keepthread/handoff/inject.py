@@ -21,7 +21,9 @@ if TYPE_CHECKING:  # loading typing costs a hook more than everything else here
 
 _LIMIT = 8 * 1024 * 1024
 _POLL = 0.02  # seconds
+_BETWEEN = 0.3  # seconds; the files of one handoff are written within milliseconds
 _DAY = 86_400
+_LONGEST = 180.0  # seconds; a worker ends itself long before
 DEFAULTS: Mapping[str, Any] = {
     "disable": False,
     "join": 3.0,
@@ -78,37 +80,54 @@ def _smaller(text: str, value: float) -> float:
 def settle(folder: str, join: float) -> bool:
     """Wait until this session's worker is done, at most `join` seconds; return whether it still runs."""
     until = time.monotonic() + join
-    while _running(read_json(os.path.join(folder, "worker.json"))):
+    while running(read_json(os.path.join(folder, "worker.json"))):
         if time.monotonic() >= until:
             return True
         time.sleep(_POLL)
     return False
 
 
-def _running(worker: dict[str, Any] | None) -> bool:
+def running(worker: dict[str, Any] | None) -> bool:
+    """Return whether this worker is at work. One that was killed left its state behind, but no process."""
     if worker is None or worker.get("state") != "running":
         return False
-    pid = worker.get("pid")
+    pid, started = worker.get("pid"), worker.get("started")
     if not isinstance(pid, int) or pid <= 0:
         return False
+    if isinstance(started, (int, float)) and abs(time.time() - started) > _LONGEST:
+        return False  # its number may be another process's by now
     if os.name == "nt":
-        return True  # there os.kill(pid, 0) would end the process; the join bounds the wait
+        return True  # there os.kill(pid, 0) would end the process
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except OSError:
         pass  # alive, and another user's
     return True
 
 
-def find(state: str, session_id: str, transcript_path: str, name: str) -> dict[str, Any] | None:
-    """Return the stored text `name` ("context" or "index") of this session, or of the one it was forked from."""
-    own = read_json(os.path.join(session_dir(state, session_id), f"{name}.json"))
+def find(state: str, session_id: str, transcript_path: str) -> dict[str, Any] | None:
+    """Return the stored context of this session, or of the one it was forked from."""
+    own = read_json(os.path.join(session_dir(state, session_id), "context.json"))
     if own is not None:
         return own if own.get("session_id") == session_id else None
     parent = _parent(state, transcript_path)
-    return read_json(os.path.join(session_dir(state, parent), f"{name}.json")) if parent else None
+    return read_json(os.path.join(session_dir(state, parent), "context.json")) if parent else None
+
+
+def find_index(state: str, context: Mapping[str, Any]) -> str:
+    """Return the index of exact names that belongs to a stored context, "" when there is none.
+
+    The two are files of their own: between the writing of one and of the other they differ for a moment.
+    """
+    path = os.path.join(session_dir(state, str(context.get("session_id"))), "index.json")
+    until = time.monotonic() + _BETWEEN
+    found = read_json(path) or {}
+    while found.get("key") != context.get("key") and time.monotonic() < until:
+        time.sleep(_POLL)
+        found = read_json(path) or {}
+    return str(found.get("text", ""))
 
 
 def _parent(state: str, transcript_path: str) -> str:
@@ -133,7 +152,7 @@ _PLAIN = frozenset("0123456789abcdef-")
 def claim(state: str, session_id: str, kind: str, key: str) -> bool:
     """Return whether `key` is shown here for the first time, and remember that it was; the first of several wins."""
     folder = session_dir(state, session_id)
-    name = f"shown-{kind}-" + "".join(c if c.isalnum() or c == "-" else "_" for c in key)[:120]
+    name = _marker(kind, key)
     try:
         make_private(folder)
         os.close(os.open(os.path.join(folder, name), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -141,10 +160,20 @@ def claim(state: str, session_id: str, kind: str, key: str) -> bool:
         return False
     except OSError:
         return True  # a folder that cannot be written must not cost the session its handoff
-    for other in os.listdir(folder):
-        if other.startswith(f"shown-{kind}-") and other != name:
-            _remove(os.path.join(folder, other))
+    with suppress(OSError):  # a folder may be writable and not readable
+        for other in os.listdir(folder):
+            if other.startswith(f"shown-{kind}-") and other != name:
+                _remove(os.path.join(folder, other))
     return True
+
+
+def release(state: str, session_id: str, kind: str, key: str) -> None:
+    """Forget that `key` was shown: the host did not take it."""
+    _remove(os.path.join(session_dir(state, session_id), _marker(kind, key)))
+
+
+def _marker(kind: str, key: str) -> str:
+    return f"shown-{kind}-" + "".join(c if c.isalnum() or c == "-" else "_" for c in key)[:120]
 
 
 def _remove(path: str) -> None:
@@ -152,25 +181,35 @@ def _remove(path: str) -> None:
         os.unlink(path)
 
 
-def news(stored: dict[str, Any], transcript_path: str, own_session: bool) -> dict[str, Any]:
-    """Return what the transcript holds past the handoff's position: asks, edits, boundaries."""
+def news(stored: Mapping[str, Any], transcript_path: str, own_session: bool) -> dict[str, Any]:
+    """Return what the transcript holds past the handoff's position: asks, edits, boundaries.
+
+    The file is the one the handoff was taken of: the host may name none, or a frozen copy.
+    """
     from keepthread.transcript.tail import since
 
     reference = stored.get("transcript")
-    size = reference.get("size") if isinstance(reference, dict) else None
-    if not transcript_path or not own_session or not isinstance(size, int):
+    place = reference if isinstance(reference, dict) else {}
+    path, size = place.get("path") or transcript_path, place.get("size")
+    if not own_session or not isinstance(path, str) or not isinstance(size, int):
         return {"asks": [], "edits": [], "boundaries": 0}
-    return since(transcript_path, size)
+    return since(path, size)
 
 
-def compose(stored: dict[str, Any], newer: dict[str, Any], budget: int, now: float) -> str:
+def compose(
+    stored: Mapping[str, Any],
+    newer: Mapping[str, Any],
+    budget: int,
+    now: float,
+    env: Mapping[str, str],
+) -> str:
     """Return the stored text, with its age when it is old and what happened since, within `budget` UTF-16 units.
 
     Only optional sections give way: `cuts` says where the text may end.
     """
     text = str(stored.get("text", ""))
     closing = str(stored.get("closing", ""))
-    added = _age(stored, now) + _since(newer)
+    added = _age(stored, now) + _since(newer, env)
     room = budget - _units(added) - _units(closing)
     if _units(text) > room:
         cuts = [c for c in stored.get("cuts", []) if isinstance(c, int) and 0 < c <= len(text)]
@@ -183,7 +222,7 @@ def compose(stored: dict[str, Any], newer: dict[str, Any], budget: int, now: flo
     return text + added + closing
 
 
-def _age(stored: dict[str, Any], now: float) -> str:
+def _age(stored: Mapping[str, Any], now: float) -> str:
     made = stored.get("generated_epoch")
     days = (now - made) / _DAY if isinstance(made, (int, float)) else 0.0
     return (
@@ -193,20 +232,23 @@ def _age(stored: dict[str, Any], now: float) -> str:
     )
 
 
-def _since(newer: dict[str, Any]) -> str:
-    lines = [f"- the user asked: {_flat(ask)}" for ask in newer["asks"][-5:]]
-    edits = list(dict.fromkeys(newer["edits"]))[-20:]
-    if edits:
-        lines.append("- edited: " + ", ".join(_flat(edit) for edit in edits))
-    return "\n\nSince this record was made:\n" + "\n".join(lines) if lines else ""
-
-
-def _flat(text: str) -> str:
-    # Imported here: only a transcript that went on past its handoff needs it.
+def _since(newer: Mapping[str, Any], env: Mapping[str, str]) -> str:
+    asks, edits = newer["asks"][-5:], list(dict.fromkeys(newer["edits"]))[-20:]
+    if not asks and not edits:
+        return ""
+    # Imported here: only a transcript that went on past its handoff needs them.
+    from keepthread import redact
     from keepthread.handoff.frame import defuse
-    from keepthread.redact import text as redact
 
-    return _cut(" ".join(defuse(redact(text)).split()), 300)
+    secrets = redact.environment_secrets(env)
+
+    def flat(text: str) -> str:
+        return _cut(" ".join(defuse(redact.text(text, secrets)).split()), 300)
+
+    lines = [f"- the user asked: {flat(ask)}" for ask in asks]
+    if edits:
+        lines.append("- edited: " + ", ".join(flat(edit) for edit in edits))
+    return "\n\nSince this record was made:\n" + "\n".join(lines)
 
 
 def _units(text: str) -> int:
@@ -226,6 +268,17 @@ def notice(stored: dict[str, Any], still_running: bool) -> str:
         state = "had not answered yet" if still_running else "ended without an answer"
         return f"{line} (the model call {state})" if line else ""
     return line
+
+
+def why_nothing(state: str, session_id: str) -> str:
+    """Return the line for the person after a compaction that left no handoff to be shown."""
+    from keepthread import log
+
+    line = "keepthread: no handoff was stored for this session"
+    for entry in reversed(log.read(state, limit=200)):
+        if (entry.get("event"), entry.get("session")) == ("pre_compact", session_id):
+            return f"{line}: {_cut(str(entry.get('reason', '')), 100) or entry.get('outcome')}."
+    return f"{line}: its PreCompact hook left no line in the log."
 
 
 def output(text: str, notice: str) -> str:

@@ -17,10 +17,10 @@ LIMIT = 2_000  # characters
 
 def note_in(prompt: str) -> str | None:
     """Return the note in a typed "/handoff NOTE" ("" without one), or None when the prompt is something else."""
-    command, _, rest = prompt.strip().partition(" ")
+    command, *rest = prompt.split(maxsplit=1) or [""]
     if not command.startswith("/") or command[1:] not in _COMMANDS:
         return None
-    return rest.strip()[:LIMIT]
+    return "".join(rest).strip()[:LIMIT]
 
 
 def leave_note(state: str, session_id: str, note: str) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic, sleep, time
 from typing import Any, cast
@@ -71,20 +71,15 @@ def save(
         document: path of the person-facing file, or "".
 
     Raises:
-        OSError: a file could not be written; every file is still whole, the old one or the new one.
+        OSError: a file could not be written; each is still whole, the old one or the new one.
     """
     meta = handoff["meta"]
     folder = _folder(state, meta["session_id"])
     context = _context(handoff, context_text, cuts, closing, notice, document)
-    index = {
-        "version": 1,
-        "session_id": meta["session_id"],
-        "transcript": context["transcript"],
-        "key": context["key"],
-        "text": index_text,
-    }
+    index = {name: context[name] for name in ("version", "session_id", "transcript", "key")}
+    index["text"] = index_text
     with _locked(folder):
-        if not _may_replace(state, folder, handoff):
+        if not _may_replace(state, handoff):
             return False
         files.remove_stale_temps(folder)
         _write(folder, MARKDOWN, markdown)
@@ -101,6 +96,12 @@ def key(handoff: Handoff) -> str:
     return f"{meta['ordinal']}:{meta['transcript']['last_uuid']}:{meta['status']}"
 
 
+def is_shown(state: str, handoff: Handoff) -> bool:
+    """Return whether SessionStart shows this stored handoff; a save that stopped halfway shows nobody its own."""
+    folder = session_dir(state, handoff["meta"]["session_id"])
+    return (_read_json(os.path.join(folder, CONTEXT)) or {}).get("key") == key(handoff)
+
+
 def session_at(state: str, last_uuid: str) -> str:
     """Return the id of the session whose handoff ends at this record, or ""."""
     if not _UUID.fullmatch(last_uuid):
@@ -115,6 +116,23 @@ def write_worker(state: str, session_id: str, data: dict[str, Any]) -> None:
         OSError: the file could not be written; the old one stays.
     """
     _write(_folder(state, session_id), WORKER, _dumped(data))
+
+
+def update_worker(
+    state: str, session_id: str, change: Callable[[dict[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    """Let `change` make the new from what is known of the session's worker, one process at a time; return the new.
+
+    Raises:
+        OSError: the file could not be written; the old one stays.
+    """
+    folder = _folder(state, session_id)
+    with _locked(folder):
+        before = _read_json(os.path.join(folder, WORKER)) or {}
+        after = change(dict(before))
+        if after != before:
+            _write(folder, WORKER, _dumped(after))
+    return after
 
 
 def read_worker(state: str, session_id: str) -> dict[str, Any] | None:
@@ -171,7 +189,7 @@ def _is_handoff(value: dict[str, Any]) -> bool:
     )
 
 
-def _may_replace(state: str, folder: str, new: Handoff) -> bool:
+def _may_replace(state: str, new: Handoff) -> bool:
     stored = load(state, new["meta"]["session_id"])
     if stored is None:
         return True
@@ -179,9 +197,7 @@ def _may_replace(state: str, folder: str, new: Handoff) -> bool:
         return False
     same = _position(stored) == _position(new)
     lesser = stored["meta"]["status"] == "complete" and new["meta"]["status"] == "partial"
-    # A save that stopped before context.json shows nobody its handoff: it may be written again.
-    shown = (_read_json(os.path.join(folder, CONTEXT)) or {}).get("key")
-    return not (same and lesser and shown == key(stored))
+    return not (same and lesser and is_shown(state, stored))
 
 
 def _age(handoff: Handoff) -> tuple[int, int]:

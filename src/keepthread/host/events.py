@@ -43,8 +43,9 @@ class Event:
 
         self.raw = raw
         self.name = text("hook_event_name")
-        self.session_id = text("session_id")
         self.transcript_path = text("transcript_path")
+        # A transcript bears its session's id. Without either, nobody can tell whose event this is.
+        self.session_id = text("session_id") or _stem(self.transcript_path)
         self.cwd = text("cwd")
         self.source = text("source")
         self.trigger = text("trigger")
@@ -53,6 +54,10 @@ class Event:
         self.agent_id = text("agent_id")
         self.compact_summary = text("compact_summary")
         self.prompt = text("prompt")
+
+
+def _stem(path: str) -> str:
+    return os.path.basename(path).removesuffix(".jsonl")
 
 
 def parse(data: bytes) -> Event | None:
@@ -68,25 +73,34 @@ def read_stdin(descriptor: int = 0) -> bytes:
     """Return what the host wrote, at most LIMIT bytes, within a bounded time.
 
     Reads to the end as the host expects; a writer that never closes its end is waited for only until a whole
-    document has arrived and a moment has passed.
+    document has arrived and a moment has passed. A closed stdin is an empty one.
     """
     if sys.platform == "win32":
-        return sys.stdin.buffer.read(
-            LIMIT
-        )  # select does not take pipes there; the host closes its end
+        # select does not take pipes there; the host closes its end
+        return sys.stdin.buffer.read(LIMIT) if sys.stdin else b""
     deadline = time.monotonic() + _PATIENCE
-    chunks: list[bytes] = []
-    size = 0
-    whole = False
-    while size < LIMIT:
-        wait = _QUIET if whole else max(0.0, deadline - time.monotonic())
-        ready, _, _ = select.select([descriptor], [], [], wait)
-        if not ready:
+    data = bytearray()
+    while len(data) < LIMIT:
+        left = max(0.0, deadline - time.monotonic())
+        patience = min(left, _QUIET) if data else left
+        chunk = _next(descriptor, patience)
+        if chunk is not None:
+            data += chunk
+        if chunk == b"" or (chunk is None and (patience == left or _is_whole(data))):
             break
-        chunk = os.read(descriptor, 1 << 20)
-        if not chunk:
-            break
-        chunks.append(chunk)
-        size += len(chunk)
-        whole = chunk.rstrip()[-1:] == b"}" and parse(b"".join(chunks)) is not None
-    return b"".join(chunks)
+    return bytes(data)
+
+
+def _next(descriptor: int, patience: float) -> bytes | None:
+    """Return what arrived, b"" at the end, None when nothing came within `patience` seconds."""
+    try:
+        ready, _, _ = select.select([descriptor], [], [], patience)
+        return os.read(descriptor, 1 << 20) if ready else None
+    except BlockingIOError:
+        return None  # somebody else took it
+    except OSError:
+        return b""  # closed
+
+
+def _is_whole(data: bytearray) -> bool:
+    return data.rstrip()[-1:] == b"}" and parse(bytes(data)) is not None

@@ -7,25 +7,43 @@ import stat
 
 from keepthread.host.locations import session_key
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # loading typing costs a hook more than everything else here
+    from collections.abc import Callable
 
-def find_transcript(named: str, session_id: str, config_dir: str) -> str:
+
+def find_transcript(
+    named: str,
+    session_id: str,
+    config_dir: str,
+    belongs: Callable[[str, str], bool] | None = None,
+) -> str:
     """Return the path of the session's transcript, or "" when there is none.
 
-    The host's `transcript_path` when it is a readable regular file and no newer file of this session lies beside it
+    The host's `transcript_path`, unless a newer file of this session lies beside it or in another project folder
     (hosts were seen handing out "", a path with a tilde, a folder, or the frozen file of an earlier session after a
-    compaction); else the file named after the session id in any project folder.
+    compaction). Such a file bears the session's id as its name, and `belongs` says whether its records do too.
     """
     path = os.path.expanduser(named) if named.startswith("~") else named
-    own = f"{session_id}.jsonl"
-    usable = _is_file(path)
-    if usable and os.path.basename(path) == own:
-        return path
-    beside = os.path.join(os.path.dirname(path), own) if os.path.isabs(path) else ""
+    usable = os.path.isabs(path) and _is_file(path)
     if session_key(session_id) != session_id:
         return path if usable else ""  # the id is no UUID, so it must not become part of a path
-    if beside and _is_file(beside) and (not usable or _newer(beside, path)):
-        return beside
-    return path if usable else _by_session(own, config_dir)
+    found = path if usable else ""
+    for other in _named_after(session_id, os.path.dirname(path), config_dir):
+        newer = bool(found) and _newer(other, found)
+        if not found or (newer and (belongs is None or belongs(other, session_id))):
+            found = other
+    return found
+
+
+def _named_after(session_id: str, beside: str, config_dir: str) -> list[str]:
+    """Return the files that bear the session's id as their name: in a folder, and in every project's folder."""
+    folders = [entry.path for entry in _entries(os.path.join(config_dir, "projects"))]
+    if os.path.isabs(beside) and beside not in folders:
+        folders.append(beside)
+    return [
+        path for folder in folders if _is_file(path := os.path.join(folder, f"{session_id}.jsonl"))
+    ]
 
 
 def newest_session(config_dir: str, project: str) -> str:
@@ -61,15 +79,6 @@ def _base36(number: int) -> str:
         number, digit = divmod(number, 36)
         digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
     return digits or "0"
-
-
-def _by_session(name: str, config_dir: str) -> str:
-    found = ""
-    for folder in _entries(os.path.join(config_dir, "projects")):
-        path = os.path.join(folder.path, name)
-        if _is_file(path) and (not found or _newer(path, found)):
-            found = path
-    return found
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
