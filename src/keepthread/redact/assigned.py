@@ -113,6 +113,8 @@ def _accepts(match: re.Match[str]) -> bool:
     gap = text[match.end("name") : first]
     if name == "PASS" and gap.startswith(":"):  # a test's verdict
         return False
+    if gap == ":" and re.search(r"://[^\s/@]*$", text[max(0, head - 64) : head]):
+        return False  # https://x-access-token:...@host: a URL's own rule knows where the value ends
     assigned = name.isupper() and gap.strip("\"'") == "="
     return looks_secret(name, value, quoted=text[first - 1] in "\"'`", assigned=assigned)
 

@@ -106,7 +106,7 @@ def _findings(value: str, secrets: Sequence[str]) -> list[Finding]:
         found += [_Found(start, end, rank, rule.name) for start, end in _spans(rule, value)]
     formed = [rank for rank in ranks if rank < len(FORMED)]
     if formed:
-        found += _wrapped(value, formed, {item.start for item in found})
+        found += _wrapped(value, formed, _merged(found))
     return _merged(_outside_marks(value, found)) if found else []
 
 
@@ -128,7 +128,7 @@ def _exact(value: str, secrets: Sequence[str]) -> Iterator[_Found]:
             at = value.find(secret, at + len(secret))
 
 
-def _wrapped(value: str, ranks: Sequence[int], known: set[int]) -> Iterator[_Found]:
+def _wrapped(value: str, ranks: Sequence[int], known: Sequence[Finding]) -> Iterator[_Found]:
     """Yield the tokens that a line break cuts in two, as terminals and mail programs do."""
     from bisect import bisect
 
@@ -136,6 +136,7 @@ def _wrapped(value: str, ranks: Sequence[int], known: set[int]) -> Iterator[_Fou
     if not breaks:
         return
     joined, places, removed = _joined(value, breaks)
+    starts = [item.start for item in known]
     for rank in ranks:
         rule = _RULES[rank]
         for start, end in _spans(rule, joined):
@@ -143,7 +144,8 @@ def _wrapped(value: str, ranks: Sequence[int], known: set[int]) -> Iterator[_Fou
             if before == within:
                 continue  # no break inside: found already
             first, last = start + removed[before], end
-            if first in known and not rule.fixed:
+            inside = bisect(starts, first) - 1
+            if inside >= 0 and first < known[inside].end:
                 last = _random_until(joined, places[before:within], end)
             yield _Found(first, last + removed[bisect(places, last - 1)], rank, rule.name)
 

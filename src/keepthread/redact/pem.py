@@ -20,9 +20,15 @@ _KEY_TEXT = r"[A-Za-z0-9+/=]{16,}"
 _BREAK = r"(?:[ \t]{0,8}(?:\\{1,4}[nr]|\r?\n))"
 _LEAD = r"[ \t]{0,16}(?:[0-9]{1,6}[ \t]{0,4}[→|:\t\-)]?)?[ \t+>|#*\"']{0,8}"
 _HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\r\n\\]{0,120}"
-_LINE = rf"(?:[A-Za-z0-9+/=]{{1,256}}|{_HEADER})"
-# What follows a BEGIN that has no END: lines of base64, or one long run behind a space.
-_BODY = rf"(?:[\"' \t]{{0,4}}[A-Za-z0-9+/=]{{16,16384}})?(?:{_BREAK}{{1,3}}{_LEAD}{_LINE}(?=[\s\\\"'`,;]|$)){{0,400}}"
+_FULL = r"[A-Za-z0-9+/=]{16,256}"
+_REST = r"(?:[A-Za-z0-9+/]{4}){0,3}(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)"
+_DONE = r"(?=[\"'`,;]{0,3}[ \t]{0,8}(?:[\r\n\\]|$))"
+# What follows a BEGIN that has no END: long lines of base64 and a last short one, or one run behind a space.
+_BODY = (
+    rf"(?:[\"' \t]{{0,4}}[A-Za-z0-9+/=]{{16,16384}})?"
+    rf"(?:{_BREAK}{{1,3}}{_LEAD}(?:{_FULL}|{_HEADER}){_DONE}){{0,400}}"
+    rf"(?:{_BREAK}{_LEAD}(?:{_REST}{_DONE}|[A-Za-z0-9+/=]{{1,15}}$))?"
+)
 _LAST_LINES = rf"(?:{_LEAD}[A-Za-z0-9+/=]{{20,256}}{_BREAK}){{1,400}}{_LEAD}$"
 
 

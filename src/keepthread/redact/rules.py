@@ -14,10 +14,9 @@ class Rule:
     Attributes:
         name: stands in the text instead of the secret.
         keywords: lower case; without one of them in the lower-cased text the rule is not tried.
-        fixed: the format has one length, so a token that a terminal wrapped is known to be whole.
     """
 
-    __slots__ = ("_accepts", "_compiled", "_pattern", "fixed", "keywords", "name")
+    __slots__ = ("_accepts", "_compiled", "_pattern", "keywords", "name")
 
     def __init__(
         self,
@@ -25,12 +24,9 @@ class Rule:
         keywords: str,
         pattern: str,
         accepts: Callable[[re.Match[str]], bool] | None = None,
-        *,
-        fixed: bool = False,
     ) -> None:
         self.name = name
         self.keywords = tuple(keywords.split())
-        self.fixed = fixed
         self._pattern = pattern
         self._accepts = accepts
         self._compiled: re.Pattern[str] | None = None

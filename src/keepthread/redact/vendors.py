@@ -37,7 +37,7 @@ def _is_jwt(match: re.Match[str]) -> bool:
 
 def _token(name: str, keywords: str, pattern: str, *, fixed: bool = False) -> Rule:
     # Only a fixed length can be told from a longer run; for the others the end would cost matches, not save any.
-    return Rule(name, keywords, _BEGIN + pattern + (_END if fixed else ""), _real, fixed=fixed)
+    return Rule(name, keywords, _BEGIN + pattern + (_END if fixed else ""), _real)
 
 
 def _is_openai(match: re.Match[str]) -> bool:
@@ -50,7 +50,7 @@ def _is_openai(match: re.Match[str]) -> bool:
 
 RULES: tuple[Rule, ...] = (
     # https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/about-authentication-to-github
-    Rule("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", _BEGIN + r"gh[pousr]_[A-Za-z0-9]{36,255}", _real, fixed=True),
+    Rule("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", _BEGIN + r"gh[pousr]_[A-Za-z0-9]{36,255}", _real),
     _token("github-pat", "github_pat_", r"github_pat_[A-Za-z0-9_]{22,255}"),
     # https://docs.gitlab.com/security/tokens/#token-prefixes
     _token(
