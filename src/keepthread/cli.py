@@ -74,12 +74,12 @@ def uninstall(scope: str, dry_run: bool, purge: bool, as_json: bool) -> None:
 
 def _print_report(report: Any, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(report._asdict() if hasattr(report, "_asdict") else report, indent=2))
+        _say(json.dumps(report._asdict() if hasattr(report, "_asdict") else report, indent=2))
         return
     if report.diff:
-        click.echo(report.diff, nl=not report.diff.endswith("\n"))
+        _say(report.diff)
     for note in report.notes:
-        click.echo(note)
+        _say(note)
 
 
 @cli.command()
@@ -114,10 +114,10 @@ def handoff(
         )
     text = shown(made, cast(Format, form), env)
     if out is None:
-        click.echo(text)
+        _say(text)
     else:
         deliver(text, out)
-        click.echo(f"Written to {out}")
+        _say(f"Written to {out}")
 
 
 @cli.command()
@@ -131,9 +131,9 @@ def show(session: str, listing: bool, form: str) -> None:
 
     env = dict(os.environ)
     if listing:
-        click.echo(list_handoffs(env))
+        _say(list_handoffs(env))
         return
-    click.echo(shown(stored(session, env, os.getcwd()), cast(Format, form), env))
+    _say(shown(stored(session, env, os.getcwd()), cast(Format, form), env))
 
 
 @cli.command()
@@ -143,7 +143,7 @@ def status(as_json: bool) -> None:
     from keepthread.diagnose.status import read_status, render_status
 
     found = read_status(dict(os.environ), os.getcwd())
-    click.echo(json.dumps(found.shape, indent=2) if as_json else render_status(found))
+    _say(json.dumps(found.shape, indent=2) if as_json else render_status(found))
 
 
 @cli.command()
@@ -153,7 +153,7 @@ def doctor(as_json: bool) -> None:
     from keepthread.diagnose.doctor import examine, render_checks
 
     checks = examine(dict(os.environ), os.getcwd())
-    click.echo(json.dumps({"checks": checks}, indent=2) if as_json else render_checks(checks))
+    _say(json.dumps({"checks": checks}, indent=2) if as_json else render_checks(checks))
     if not all(check["ok"] for check in checks):
         raise SystemExit(REFUSED)
 
@@ -172,7 +172,7 @@ def logs(follow: bool, session: str, since: str) -> None:
     from keepthread.diagnose.logs import log_lines
 
     for line in log_lines(dict(os.environ), session=session, since=since, follow=follow):
-        click.echo(line)
+        _say(line)
 
 
 @cli.command(name="eval")
@@ -197,7 +197,17 @@ def evaluate(paths: tuple[str, ...], jobs: int | None, show: bool, as_json: bool
             bar.update(done - bar.pos)
 
         text = eval_text(paths, jobs=jobs, show=show, as_json=as_json, progress=step)
-    click.echo(text)
+    _say(text)
+
+
+def _say(text: str) -> None:
+    """Print text, ending with one line break at least."""
+    try:
+        click.echo(text, nl=not text.endswith("\n"))
+    except BrokenPipeError:
+        # `keepthread logs | head`: the reader has had enough. Python would complain once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(OK) from None
 
 
 def main() -> None:
@@ -221,7 +231,6 @@ def run(command: Callable[..., Any]) -> int:
     """Run a click command and return the exit code."""
     try:
         command(standalone_mode=False)
-        sys.stdout.flush()
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else REFUSED
     except (click.Abort, KeyboardInterrupt):
@@ -234,10 +243,6 @@ def run(command: Callable[..., Any]) -> int:
         if problem.hint:
             click.echo(f"  {problem.hint}", err=True)
         return REFUSED
-    except BrokenPipeError:
-        # `keepthread logs | head`: the reader has had enough. Python would complain once more when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
     except OSError as problem:
         place = f" {problem.filename}:" if problem.filename else ""
         click.echo(f"keepthread:{place} {problem.strerror or problem}", err=True)

@@ -21,6 +21,7 @@ from keepthread.handoff.render.context import CLOSING, render_context
 from keepthread.handoff.render.index import render_index
 from keepthread.handoff.render.markdown import render_markdown
 from keepthread.handoff.store import load, read_worker, write_worker
+from keepthread.host.config import Config
 from keepthread.host.config import load as load_config
 from keepthread.host.locations import config_dir, project_root, state_dir
 from keepthread.host.sessions import find_transcript, newest_session
@@ -149,8 +150,11 @@ def stored(session: str, env: Mapping[str, str], cwd: str) -> Handoff:
 
 
 def shown(handoff: Handoff, form: Format, env: Mapping[str, str]) -> str:
-    """Return a handoff as text: the Markdown, the JSON, or what SessionStart prints (context, index)."""
-    config = load_config(env, config_dir(env))
+    """Return a handoff as text, ending with a line break: Markdown, JSON, or what SessionStart prints of it."""
+    return _text(handoff, form, load_config(env, config_dir(env))).rstrip("\n") + "\n"
+
+
+def _text(handoff: Handoff, form: Format, config: Config) -> str:
     if form == "json":
         return json.dumps(handoff, indent=2, ensure_ascii=False)
     if form == "md":
@@ -169,7 +173,7 @@ def deliver(text: str, path: str) -> None:
         KeepthreadError: the file cannot be written.
     """
     target = os.path.realpath(path)
-    data = text.encode("utf-8", "replace") + b"\n"
+    data = text.encode("utf-8", "replace")
     try:
         if os.path.exists(target) and not os.path.isfile(target):
             with open(target, "wb") as stream:  # a device or a pipe is written to, never replaced

@@ -1,4 +1,4 @@
-"""What the tests of install.sh and of the wheel share: a clean copy of this checkout, and a pip that reaches its index."""
+"""What the tests of install.sh and of the wheel share: a clean copy of this checkout, and a pip with an index."""
 
 from __future__ import annotations
 
