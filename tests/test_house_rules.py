@@ -133,6 +133,7 @@ LIGHT = {
     "keepthread.handlers",
     "keepthread.handoff",
     "keepthread.handoff.inject",
+    "keepthread.handoff.late",
     "keepthread.handoff.note",
     "keepthread.host",
     "keepthread.host.events",

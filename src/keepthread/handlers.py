@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from keepthread.errors import KeepthreadError
@@ -207,8 +207,8 @@ def _inject(event: Event, run: Run, kind: str) -> str:
     newer = inject.news(stored, event.transcript_path, stored.get("session_id") == session)
     # The compaction that fires this event writes its boundary only later; a resume after it finds it in the file.
     compactions = newer["boundaries"] + (event.source == "compact")
-    key = f"{stored.get('key')}:{compactions}"
-    if not inject.claim(state, session, kind, key):
+    key = f"{inject.position_key(stored)}:{compactions}"
+    if not inject.claim(state, session, kind, key, str(stored.get("status"))):
         run.log(session, "shown before")
         return ""
     run.undo = lambda: inject.release(state, session, kind, key)
@@ -239,7 +239,8 @@ def post_compact(event: Event, run: Run) -> str:
 
 
 def user_prompt_submit(event: Event, run: Run) -> str:
-    """Keep the note of a typed /handoff for the command that follows; print nothing."""
+    """Keep the note of a typed /handoff for the command that follows; deliver a late answer, once."""
+    from keepthread.handoff import late
     from keepthread.handoff.note import leave_note, note_in
 
     note = note_in(event.prompt)
@@ -251,7 +252,22 @@ def user_prompt_submit(event: Event, run: Run) -> str:
             return ""
         secrets = redact.environment_secrets(run.env)
         leave_note(state_dir(run.env), event.session_id, redact.text(note, secrets))
-    return ""
+    upgrade = late.due(state_dir(run.env), event.session_id)
+    return _deliver(upgrade, event, run) if upgrade else ""
+
+
+def _deliver(upgrade: dict[str, object], event: Event, run: Run) -> str:
+    from keepthread.handoff import inject, late
+
+    state, session = state_dir(run.env), event.session_id
+    settings = inject.settings(state, run.env)
+    if inject.is_off(settings, run.env, event.cwd) or not late.take(state, session):
+        return ""
+    run.undo = lambda: late.put_back(state, session)
+    run.log(session, "shown", "the late answer")
+    nothing: Mapping[str, Sequence[str]] = {"asks": [], "edits": []}
+    text = inject.compose(upgrade, nothing, int(settings["budget"]), time.time(), run.env)
+    return inject.output(text, "", "UserPromptSubmit")
 
 
 def log_bug(env: Mapping[str, str], problem: Exception) -> str:

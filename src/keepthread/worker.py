@@ -80,7 +80,7 @@ def upgrade(handoff: Handoff, task: Task) -> Handoff:
         second.rungs[:0] = outcome.rungs
         if second.answer is not None:
             result = _settle(handoff, second, transcript, time.monotonic() - started, task.focus)
-    return _store(result, task)
+    return _store(result, handoff, task)
 
 
 def _transcript_of(handoff: Handoff) -> Transcript:
@@ -135,10 +135,10 @@ def _still_partial(
     return cast(Handoff, {**handoff, "meta": meta})
 
 
-def _store(result: Handoff, task: Task) -> Handoff:
+def _store(result: Handoff, partial: Handoff, task: Task) -> Handoff:
     """Store the result; when the session has moved on meanwhile, its newest partial gets the answer carried over."""
     state, session = task.outlet.state, result["meta"]["session_id"]
-    stored = publish(result, task.outlet)
+    stored = publish(result, task.outlet, partial=partial)
     if result["meta"]["status"] != "complete":
         return result
     for _ in range(_CARRIES):

@@ -149,13 +149,25 @@ def _parent(state: str, transcript_path: str) -> str:
 _PLAIN = frozenset("0123456789abcdef-")
 
 
-def claim(state: str, session_id: str, kind: str, key: str) -> bool:
-    """Return whether `key` is shown here for the first time, and remember that it was; the first of several wins."""
+def position_key(stored: Mapping[str, Any]) -> str:
+    """Return what a partial and its complete form have in common: of the two, one is shown, and once."""
+    reference = stored.get("transcript")
+    place = reference if isinstance(reference, dict) else {}
+    return f"{stored.get('ordinal')}:{place.get('last_uuid') or place.get('size')}"
+
+
+def claim(state: str, session_id: str, kind: str, key: str, status: str = "") -> bool:
+    """Return whether `key` is shown here for the first time, and remember that it was; the first of several wins.
+
+    The marker holds `status`, in which the handoff is shown: a partial may still be completed by a late answer.
+    """
     folder = session_dir(state, session_id)
     name = _marker(kind, key)
     try:
         make_private(folder)
-        os.close(os.open(os.path.join(folder, name), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        file = os.open(os.path.join(folder, name), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        os.write(file, status.encode())
+        os.close(file)
     except FileExistsError:
         return False
     except OSError:
@@ -170,6 +182,17 @@ def claim(state: str, session_id: str, kind: str, key: str) -> bool:
 def release(state: str, session_id: str, kind: str, key: str) -> None:
     """Forget that `key` was shown: the host did not take it."""
     _remove(os.path.join(session_dir(state, session_id), _marker(kind, key)))
+
+
+def shown_status(folder: str, position: str) -> str:
+    """Return in which state this position's context was shown last, "" when it was not."""
+    beginning = _marker("context", f"{position}:")
+    with suppress(OSError):  # gone this instant: another is being shown
+        names = [name for name in os.listdir(folder) if name.startswith(beginning)]
+        said = {read_regular(os.path.join(folder, name), 64) for name in names}
+        if len(said) == 1:
+            return said.pop().decode("utf-8", "replace")
+    return ""
 
 
 def _marker(kind: str, key: str) -> str:
@@ -281,14 +304,11 @@ def why_nothing(state: str, session_id: str) -> str:
     return f"{line}: its PreCompact hook left no line in the log."
 
 
-def output(text: str, notice: str) -> str:
-    """Return the one JSON document that the host reads from a SessionStart hook."""
+def output(text: str, notice: str, event: str = "SessionStart") -> str:
+    """Return the one JSON document that the host reads from the hook of an event."""
     document: dict[str, Any] = {}
     if notice:
         document["systemMessage"] = notice
     if text:
-        document["hookSpecificOutput"] = {
-            "hookEventName": "SessionStart",
-            "additionalContext": text,
-        }
+        document["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": text}
     return json.dumps(document) if document else ""

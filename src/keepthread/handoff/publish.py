@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from keepthread import redact
 from keepthread.handoff.document import write_document
@@ -12,6 +12,7 @@ from keepthread.handoff.render.context import CLOSING, render_context
 from keepthread.handoff.render.index import render_index
 from keepthread.handoff.render.markdown import render_markdown
 from keepthread.handoff.render.notice import render_notice
+from keepthread.handoff.render.upgrade import render_upgrade
 from keepthread.handoff.store import save
 
 
@@ -29,10 +30,15 @@ class Outlet(NamedTuple):
     secrets: Sequence[str] = ()
 
 
-def publish(handoff: Handoff, outlet: Outlet) -> bool:
+def publish(handoff: Handoff, outlet: Outlet, *, partial: Handoff | None = None) -> bool:
     """Store the handoff and everything rendered from it; return False when a better one is stored already.
 
     A model may join again what redaction parted, so the whole document passes through it here, right before the disk.
+
+    Args:
+        handoff: the document.
+        outlet: where to.
+        partial: what this one completes: a session that has been shown it lacks what is new.
 
     Raises:
         OSError: the state folder cannot be written.
@@ -54,7 +60,16 @@ def publish(handoff: Handoff, outlet: Outlet) -> bool:
         markdown=markdown,
         notice=render_notice(clean, document=shown_path),
         document=shown_path,
+        upgrade=_upgrade(partial, clean, outlet.budget) if partial is not None else None,
     )
     if stored and shown_path:
         write_document(project, outlet.document, markdown)
     return stored
+
+
+def _upgrade(partial: Handoff, clean: Handoff, budget: int) -> dict[str, Any] | None:
+    if clean["meta"]["status"] != "complete":
+        return None
+    rendered = render_upgrade(partial, clean, budget=budget)
+    told = {"text": rendered.text, "cuts": list(rendered.cuts), "closing": CLOSING}
+    return told if rendered.text else None

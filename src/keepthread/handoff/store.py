@@ -1,6 +1,7 @@
 """One session's handoff on disk: each file private and whole, an older or lesser handoff never over a better one.
 
-    <state>/sessions/<key>/   handoff.md, index.json, handoff.json, context.json, host-summary.md, worker.json
+    <state>/sessions/<key>/   handoff.md, index.json, handoff.json, upgrade.json, context.json, host-summary.md,
+                              worker.json
     <state>/positions/<uuid>  the session whose handoff ends at that record: a fork finds what it continues
 
 context.json is written last: it is what SessionStart reads, so a handoff counts once it is there.
@@ -12,11 +13,12 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic, sleep, time
 from typing import Any, cast
 
 from keepthread import files
+from keepthread.handoff.late import UPGRADE
 from keepthread.handoff.model import Handoff
 from keepthread.host.locations import session_dir, session_key
 
@@ -53,6 +55,7 @@ def save(
     markdown: str,
     notice: str,
     document: str = "",
+    upgrade: dict[str, Any] | None = None,
 ) -> bool:
     """Store a handoff with everything that is shown of it; return whether it was stored.
 
@@ -69,6 +72,7 @@ def save(
         markdown: the document for people.
         notice: one line for the person at the next session start.
         document: path of the person-facing file, or "".
+        upgrade: text, cuts and closing of what a session lacks that was shown the partial of this handoff.
 
     Raises:
         OSError: a file could not be written; each is still whole, the old one or the new one.
@@ -85,9 +89,20 @@ def save(
         _write(folder, MARKDOWN, markdown)
         _write(folder, INDEX, _dumped(index))
         _write(folder, HANDOFF, _dumped(handoff))
+        _store_upgrade(folder, context, upgrade)
         _write(folder, CONTEXT, _dumped(context))
     _remember_position(state, meta["transcript"]["last_uuid"], meta["session_id"])
     return True
+
+
+def _store_upgrade(folder: str, context: dict[str, Any], upgrade: dict[str, Any] | None) -> None:
+    """Put the upgrade in the place of any older one: it belongs to the handoff that is stored, or is not there."""
+    if upgrade is not None:
+        named = ("session_id", "ordinal", "transcript", "generated_epoch")
+        _write(folder, UPGRADE, _dumped({**{name: context[name] for name in named}, **upgrade}))
+        return
+    with suppress(OSError):  # there was none
+        os.unlink(os.path.join(folder, UPGRADE))
 
 
 def key(handoff: Handoff) -> str:
