@@ -164,7 +164,7 @@ def _collect(job: Job, transcript: Transcript, previous: Handoff | None, ordinal
     if previous is None and transcript.boundary is not None:
         earlier = earlier_prompts(transcript.path, transcript.boundary.offset)
     nowhere = Git(branch=transcript.git_branch, head="", dirty=[])
-    return collect(
+    handoff = collect(
         transcript,
         project=project,
         previous=previous,
@@ -175,6 +175,9 @@ def _collect(job: Job, transcript: Transcript, previous: Handoff | None, ordinal
         ordinal=ordinal,
         generated_at=now(),
     )
+    # The host's word: a file may hold the records of the session it was forked from, or none at all.
+    handoff["meta"]["session_id"] = job.session_id
+    return handoff
 
 
 def _without_transcript(job: Job, outlet: Outlet, previous: Handoff | None) -> Checkpoint:

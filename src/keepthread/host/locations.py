@@ -15,7 +15,7 @@ def config_dir(env: Mapping[str, str]) -> str:
     """Return the host's configuration folder: CLAUDE_CONFIG_DIR, else ~/.claude.
 
     Raises:
-        KeepthreadError: CLAUDE_CONFIG_DIR is relative, or there is no home folder.
+        KeepthreadError: CLAUDE_CONFIG_DIR is relative, or there is no home folder; nobody makes one here.
     """
     named = env.get("CLAUDE_CONFIG_DIR", "")
     if named:
@@ -24,10 +24,22 @@ def config_dir(env: Mapping[str, str]) -> str:
                 f"CLAUDE_CONFIG_DIR is a relative path: {named!r}", "Set it to an absolute path."
             )
         return os.path.normpath(named)
-    home = env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~")
-    if not os.path.isabs(home):
-        raise KeepthreadError("There is no home folder", "Set HOME or CLAUDE_CONFIG_DIR.")
+    home = env.get("HOME") or env.get("USERPROFILE") or _home_of_user()
+    if not os.path.isabs(home) or not os.path.isdir(home):
+        raise KeepthreadError(
+            f"There is no home folder {home!r}", "Set HOME or CLAUDE_CONFIG_DIR to a folder."
+        )
     return os.path.join(home, ".claude")
+
+
+def _home_of_user() -> str:
+    # Not os.path.expanduser: an empty HOME makes "~" the root of the file system.
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except (ImportError, KeyError):  # Windows, or a user that the system does not know
+        return ""
 
 
 def state_dir(env: Mapping[str, str]) -> str:
