@@ -130,7 +130,7 @@ def test_registered_hooks_run_after_the_clone_is_deleted(
     transcript = ROOT / "templates" / "sample" / "session.jsonl"
     env = environment(tmp_path, CLAUDE_CONFIG_DIR=str(tmp_path / "config"), PATH=os.defpath)
     env |= {"KEEPTHREAD_ENGINE": "facts", "CLAUDE_PROJECT_DIR": str(tmp_path)}
-    outputs = {}
+    outputs: dict[str, str] = {}
     for event, command in registered(installed.settings[1]):
         told = {"session_id": SAMPLE, "transcript_path": str(transcript), "cwd": str(tmp_path)}
         told |= {"hook_event_name": event, "source": "compact", "trigger": "auto"}

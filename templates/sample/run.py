@@ -22,6 +22,8 @@ SESSION = "5a3b1c1e-2f60-4d55-9a57-6f1d6c0b7e42"
 def main() -> int:
     """Show the sample before and after; return the exit code."""
     with tempfile.TemporaryDirectory() as config:
+        # The temporary folder may lie in somebody's repository, which must not become the project.
+        os.mkdir(os.path.join(config, ".git"))
         transcript = os.path.join(resources.folder("templates"), "sample", "session.jsonl")
         event = {"session_id": SESSION, "transcript_path": transcript, "cwd": config}
         _hook("pre_compact", {**event, "hook_event_name": "PreCompact", "trigger": "auto"}, config)
@@ -56,8 +58,8 @@ def _hook(name: str, event: dict[str, Any], config: str) -> str:
     script = os.path.join(resources.folder("hooks"), f"{name}.py")
     foreign = ("CLAUDE", "KEEPTHREAD_")
     env = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
-    # The temporary folder may lie in somebody's repository, which must not become the project.
     env |= {"CLAUDE_CONFIG_DIR": config, "CLAUDE_PROJECT_DIR": config, "KEEPTHREAD_ENGINE": "facts"}
+    env["GIT_CEILING_DIRECTORIES"] = os.path.dirname(config)
     run = subprocess.run(
         [sys.executable, "-I", script],
         input=json.dumps(event).encode(),

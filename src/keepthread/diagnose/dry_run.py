@@ -39,9 +39,10 @@ def try_hooks(hooks: Sequence[Written], env: Mapping[str, str]) -> Iterator[Tria
             for key, value in env.items()
             if not key.startswith(("CLAUDE", "KEEPTHREAD_"))
         }
-        # The temporary folder may lie in somebody's repository, which must not become the project.
+        # The temporary folder may lie in somebody's repository: its exclude file and its state are none of ours.
+        os.mkdir(os.path.join(folder, ".git"))
         clean |= {"CLAUDE_CONFIG_DIR": folder, "CLAUDE_PROJECT_DIR": folder}
-        clean["KEEPTHREAD_ENGINE"] = "facts"
+        clean |= {"GIT_CEILING_DIRECTORIES": os.path.dirname(folder), "KEEPTHREAD_ENGINE": "facts"}
         for hook in hooks:
             yield _try(hook, folder, clean)
 
