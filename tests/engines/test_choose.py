@@ -30,7 +30,7 @@ def test_the_ladder_follows_the_setting_and_ends_with_facts(setting, ladder):
     assert names(setting) == ladder
 
 
-@pytest.mark.parametrize("setting", ["openai", "claude,gpt", "clause"])
+@pytest.mark.parametrize("setting", ["gpt", "claude,gpt", "clause"])
 def test_an_unknown_name_is_refused_with_the_known_ones(setting):
     with pytest.raises(KeepthreadError) as caught:
         names(setting)

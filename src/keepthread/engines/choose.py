@@ -2,36 +2,53 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 
-from keepthread.engines import claude, facts
-from keepthread.engines.model import Engine
+from keepthread.engines import anthropic, claude, command, endpoints, facts, ollama, openai, plugins
+from keepthread.engines.caps import Caps
+from keepthread.engines.gate import Failed, Gate, is_local
+from keepthread.engines.model import Engine, Setup
 from keepthread.errors import KeepthreadError
 from keepthread.host.config import Config
-from keepthread.host.locations import inside_any
+from keepthread.host.locations import inside_any, session_dir
 
 AUTO = "auto"
 
-_Maker = Callable[[Mapping[str, str], str, str], Engine]
+_Maker = Callable[[Setup], Engine]
 
-_MAKERS: dict[str, _Maker] = {
-    claude.NAME: lambda env, config_dir, project: claude.ClaudeEngine(
-        env, config_dir=config_dir, project=project
+
+def _endpoint(name: str) -> _Maker:
+    return lambda setup: openai.OpenAIEngine(name, setup)
+
+
+# `auto` is the host's own login and nothing else: a key kept for another purpose must not send transcripts anywhere.
+_MAKERS: Mapping[str, _Maker] = {
+    claude.NAME: lambda setup: claude.ClaudeEngine(
+        setup.env, config_dir=setup.config_dir, project=setup.project
     ),
-    facts.NAME: lambda *_: facts.FactsEngine(),
+    anthropic.NAME: anthropic.AnthropicEngine,
+    **{name: _endpoint(name) for name in endpoints.OPENAI_LIKE},
+    ollama.NAME: ollama.OllamaEngine,
+    command.NAME: command.CommandEngine,
+    facts.NAME: lambda _: facts.FactsEngine(),
 }
-
-# What sends nothing off this machine, and may be used in the projects its user keeps local.
-_LOCAL = frozenset((facts.NAME,))
 
 
 def known() -> list[str]:
-    """Return every name KEEPTHREAD_ENGINE may hold."""
-    return [AUTO, *_MAKERS]
+    """Return every name KEEPTHREAD_ENGINE may hold, those of installed packages last."""
+    own = [AUTO, *_MAKERS]
+    return [*own, *(name for name in plugins.names() if name not in own)]
 
 
 def engines_for(
-    config: Config, env: Mapping[str, str], *, config_dir: str, project: str
+    config: Config,
+    env: Mapping[str, str],
+    *,
+    config_dir: str,
+    project: str,
+    session: str = "",
+    afresh: bool = False,
 ) -> list[Engine]:
     """Return the ladder, first choice first; it always ends with `facts`.
 
@@ -40,28 +57,38 @@ def engines_for(
         env: the environment the engines' children inherit from.
         config_dir: the host's configuration folder.
         project: the project's folder or ""; no program in it is ever run.
+        session: the session whose failures for good are remembered, or "".
+        afresh: try again what failed for good: a person asked for it.
 
     Raises:
         KeepthreadError: a name is unknown.
     """
-    names = _names(config.engine)
+    setup = Setup(config.user, env, config_dir, project, config.window)
+    makers = [_maker(name) for name in _names(config.engine)]
+    engines = [make(setup) for make in makers]
     if inside_any(project, config.local_only_projects):
-        names = [name for name in names if name in _LOCAL]
-    return [_MAKERS[name](env, config_dir, project) for name in names]
+        engines = [engine for engine in engines if is_local(engine)]
+    state = os.path.join(config_dir, "keepthread")
+    caps = Caps(state, config.max_calls_per_hour, config.max_usd_per_day)
+    failed = Failed(session_dir(state, session) if session else "", config_dir, afresh=afresh)
+    return [*(Gate(engine, caps, failed) for engine in engines), facts.FactsEngine()]
 
 
 def _names(setting: str) -> list[str]:
     names: list[str] = []
     for name in (part.strip().lower() for part in setting.split(",")):
-        if name == AUTO:
-            names.append(claude.NAME)
-        elif name in _MAKERS:
-            names.append(name)
-        elif name:
-            raise KeepthreadError(
-                f"KEEPTHREAD_ENGINE names an unknown engine: {name!r}",
-                f"Known are: {', '.join(known())}.",
-            )
-    before_facts = names[: names.index(facts.NAME)] if facts.NAME in names else names
-    return [*dict.fromkeys(before_facts), facts.NAME]
+        if name == facts.NAME:
+            break  # the ladder ends there
+        if name:
+            names.append(claude.NAME if name == AUTO else name)
+    return list(dict.fromkeys(names))
 
+
+def _maker(name: str) -> _Maker:
+    maker = _MAKERS.get(name) or plugins.find(name)
+    if maker is None:
+        raise KeepthreadError(
+            f"KEEPTHREAD_ENGINE names an unknown engine: {name!r}",
+            f"Known are: {', '.join(known())}.",
+        )
+    return maker

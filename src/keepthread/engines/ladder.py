@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from keepthread.engines import facts
+from keepthread.engines import facts, retry
 from keepthread.engines.model import (
     Answer,
     Deadline,
@@ -39,14 +39,18 @@ def climb(
     deadline: Deadline,
     *,
     accept: Accept | None = None,
+    sleep: Callable[[float], None] = time.sleep,
 ) -> Outcome:
     """Ask one engine after the other until one answers; `facts` ends the ladder.
+
+    A rung whose failure passes (an overload, a rate limit) is asked again after a pause, while the deadline allows.
 
     Args:
         engines: the ladder, first choice first.
         request: what all of them are asked.
         deadline: for all rungs together; a rung that it leaves no time for counts as a timeout.
         accept: looks at a document that met the schema and returns "" or why it is refused.
+        sleep: waits for a number of seconds.
 
     Returns:
         The answer with `reason` None; or no answer, and as reason "engine_facts" when `facts` came first by choice,
@@ -58,39 +62,53 @@ def climb(
             outcome.rungs.append(Rung(engine.name, "ok", 0.0))
             outcome.reason = outcome.reason or "engine_facts"
             return outcome
-        answer = _try(engine, request, deadline, accept, outcome)
+        ask = _Ask(request, deadline, accept, sleep)
+        answer = _try(engine, ask, outcome)
         if answer is not None:
             outcome.answer, outcome.reason = answer, None
             return outcome
     return outcome
 
 
-def _try(
-    engine: Engine, request: Request, deadline: Deadline, accept: Accept | None, outcome: Outcome
-) -> Answer | None:
+class _Ask(NamedTuple):
+    request: Request
+    deadline: Deadline
+    accept: Accept | None
+    sleep: Callable[[float], None]
+
+
+def _try(engine: Engine, ask: _Ask, outcome: Outcome) -> Answer | None:
     start = time.monotonic()
-    try:
-        answer = _ask(engine, request, deadline, accept)
-    except EngineError as error:
-        outcome.rungs.append(
-            Rung(engine.name, error.reason, time.monotonic() - start, error.detail)
-        )
-        _add_cost(outcome, error.cost_usd)
-        outcome.reason = _more_telling(outcome.reason, error.reason)
-        return None
-    outcome.rungs.append(Rung(engine.name, "ok", time.monotonic() - start))
-    _add_cost(outcome, answer.cost_usd)
-    return answer
+    for tries in range(1, retry.TRIES + 1):
+        try:
+            answer = _once(engine, ask)
+        except EngineError as error:
+            _add_cost(outcome, error.cost_usd)
+            wait = retry.pause(error, tries, ask.deadline.left())
+            if wait is not None:
+                ask.sleep(wait)
+                continue
+            _fell(outcome, engine, error, time.monotonic() - start)
+            return None
+        outcome.rungs.append(Rung(engine.name, "ok", time.monotonic() - start))
+        _add_cost(outcome, answer.cost_usd)
+        return answer
+    return None
 
 
-def _ask(engine: Engine, request: Request, deadline: Deadline, accept: Accept | None) -> Answer:
-    if deadline.left() <= 0:
+def _once(engine: Engine, ask: _Ask) -> Answer:
+    if ask.deadline.left() <= 0:
         raise EngineError("timeout", "no time was left for this rung")
-    answer = engine.ask(request, deadline)
-    refusal = accept(answer.document) if accept else ""
+    answer = engine.ask(ask.request, ask.deadline)
+    refusal = ask.accept(answer.document) if ask.accept else ""
     if refusal:
         raise EngineError("bad_answer", refusal, cost_usd=answer.cost_usd)
     return answer
+
+
+def _fell(outcome: Outcome, engine: Engine, error: EngineError, seconds: float) -> None:
+    outcome.rungs.append(Rung(engine.name, error.reason, seconds, error.detail))
+    outcome.reason = _more_telling(outcome.reason, error.reason)
 
 
 def _add_cost(outcome: Outcome, cost: float | None) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -36,6 +38,43 @@ class Request:
     schema: dict[str, Any]
     model: str
     effort: str
+
+    @property
+    def bare_schema(self) -> dict[str, Any]:
+        """The schema without its draft and id, which vendors refuse."""
+        return {key: value for key, value in self.schema.items() if key not in ("$schema", "$id")}
+
+    @property
+    def spelled_out(self) -> str:
+        """The prompt with the schema in words, for whoever takes no schema beside it."""
+        schema = json.dumps(self.bare_schema, separators=(",", ":"), ensure_ascii=False)
+        ask = "Answer with one JSON object that meets this JSON Schema, and with nothing else:"
+        return f"{self.prompt}\n\n{ask}\n{schema}"
+
+    @property
+    def size(self) -> int:
+        """Bytes of system prompt and prompt together, in UTF-8."""
+        return len(f"{self.system}{self.prompt}".encode("utf-8", "replace"))
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What an engine is made from.
+
+    Attributes:
+        user: every KEEPTHREAD_* of the user's own file. Keys, addresses and programs come from here alone: the process
+            environment can be set by a repository.
+        env: the process environment, for proxies and for what children inherit.
+        config_dir: the host's configuration folder.
+        project: the project's folder, or ""; no program in it is ever run.
+        window: the context window the user gave (KEEPTHREAD_WINDOW), 0 for none; tokens.
+    """
+
+    user: Mapping[str, str]
+    env: Mapping[str, str]
+    config_dir: str
+    project: str = ""
+    window: int = 0
 
 
 @dataclass(frozen=True, slots=True)

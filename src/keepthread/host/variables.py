@@ -14,7 +14,7 @@ SOURCES = ("startup", "resume", "clear", "compact", "fork")  # the host's, of Se
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off")
 # What names an endpoint of the user's own choosing: KEEPTHREAD_<NAME>_BASE_URL and the like.
-_ENDPOINT = ("_base_url", "_api_key", "_model", "_ca_bundle", "_num_ctx", "_command")
+_ENDPOINT = ("_base_url", "_api_key", "_model", "_ca_bundle", "_num_ctx", "_command", "_price")
 
 
 class BadValueError(ValueError):
