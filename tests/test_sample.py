@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.readme import run_sample
 from tests.support.sample import write_sample
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "templates" / "sample"
-
-
-def run_sample(**env: str) -> subprocess.CompletedProcess[str]:
-    """Run the sample as install.sh does, the package taken from this checkout."""
-    code = "import runpy, sys; sys.path.insert(0, sys.argv[1]); runpy.run_path(sys.argv[2], run_name='__main__')"
-    return subprocess.run(
-        [sys.executable, "-I", "-c", code, str(ROOT / "src"), str(SAMPLE / "run.py")],
-        env={**os.environ, **env},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
 
 
 def test_the_bundled_session_is_what_its_builder_writes(tmp_path: Path) -> None:
