@@ -52,8 +52,15 @@ def upgrade(handoff: Handoff, task: Task) -> Handoff:
     started = time.monotonic()
     deadline = Deadline.after(task.config.timeout)
     transcript = _transcript_of(handoff)
-    project = handoff["meta"]["project"]
-    engines = engines_for(task.config, task.env, config_dir=config_dir(task.env), project=project)
+    meta = handoff["meta"]
+    engines = engines_for(
+        task.config,
+        task.env,
+        config_dir=config_dir(task.env),
+        project=meta["project"],
+        session=meta["session_id"] if task.outlet.state else "",
+        afresh=meta["trigger"] == "command",
+    )
     prompt = build_prompt(
         handoff,
         transcript,
@@ -76,11 +83,16 @@ def upgrade(handoff: Handoff, task: Task) -> Handoff:
             request.model,
             request.effort,
         )
-        second = climb(engines, again, deadline)
-        second.rungs[:0] = outcome.rungs
-        if second.answer is not None:
-            result = _settle(handoff, second, transcript, time.monotonic() - started, task.focus)
+        outcome = _both(outcome, climb(engines, again, deadline))
+        result = _settle(handoff, outcome, transcript, time.monotonic() - started, task.focus)
     return _store(result, handoff, task)
+
+
+def _both(first: Outcome, second: Outcome) -> Outcome:
+    """Return what an answer and its correction came to together; without a correction the answer stands."""
+    costs = [cost for cost in (first.cost_usd, second.cost_usd) if cost is not None]
+    answer = second.answer or first.answer
+    return Outcome(answer, None, [*first.rungs, *second.rungs], sum(costs) if costs else None)
 
 
 def _transcript_of(handoff: Handoff) -> Transcript:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keepthread.handoff.audit import CHECKS, FROM_OUTPUT, NOTHING_OPEN, Evidence, audit, retry_note
+from keepthread.handoff.audit import CHECKS, NOTHING_OPEN, Evidence, audit, retry_note
+from keepthread.handoff.checks.form import FROM_OUTPUT
 from keepthread.handoff.claims import claims_success, is_vague, planted
 from keepthread.handoff.merge import carry
 from keepthread.handoff.model import Handoff
@@ -88,7 +89,7 @@ def test_the_argument_is_not_changed(evidence: Evidence) -> None:
         "parse_amuont rounds down",
         "LedgerClientFactoryBean builds it",
         "makeRefund is slow",
-        "Fixed in 7f3c9a1d",
+        "Fixed in 7f3c0000",
         "See #4313",
         "See https://ledger.example.com/docs/retries",
         "Run `pytest tests/billing --lf`",
@@ -275,7 +276,6 @@ def test_a_failed_lint_says_nothing_of_tests() -> None:
         "Proceed with the next steps",
         "Finish the task",
         "Keep going from where we left off",
-        "TBD",
         "Weiterarbeiten",
         "Continuer le travail",
         "Continuar con el trabajo",
@@ -474,7 +474,10 @@ def test_a_misquoted_rule_is_named(evidence: Evidence) -> None:
     """It was left out when the answer was merged; the model is told in a retry."""
     answer = make_answer(rules=["use httpie, never curl", "The user prefers httpie"])
     result = audit(completed(make_partial(), answer), evidence, answer)
-    assert [entry["item"] for entry in result["audit"]["failed"]] == ["The user prefers httpie"]
+    named_faults = {
+        entry["item"] for entry in result["audit"]["failed"] if entry["check"] == "rules"
+    }
+    assert named_faults == {"The user prefers httpie"}
     assert "The user prefers httpie" in retry_note(result)
     assert "use httpie, never curl" not in retry_note(result)
 

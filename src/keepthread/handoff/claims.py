@@ -88,6 +88,41 @@ _PLANTED = re.compile(
 )
 
 
+_FAILING = re.compile(
+    r"\b(?:fail(?:s|ed|ing)?|broken|red|does not pass|do not pass|schlägt fehl|fehlgeschlagen|échoue\w*|falla\w*)\b"
+    r"|失败|失敗",
+    re.IGNORECASE,
+)
+_ACTS = {
+    "commit": r"\b(?:committed|commit(?:tet|té|teado)|eingecheckt)\b",
+    "push": r"\b(?:pushed|gepusht|poussée?s?)\b",
+    "merge": r"\b(?:merged|gemergt|fusionnée?s?)\b",
+    "deploy": (
+        r"\b(?:deployed|rolled out|published to|released (?:to|as|v?\d)|ausgerollt|déployée?s?|desplegad[oa]s?)\b"
+    ),
+    "all committed": (
+        r"\b(?:all|everything|every change|all changes|alles)\b[^.;\n]{0,30}\b(?:committed|eingecheckt)\b"
+        r"|\bworking tree is clean\b"
+    ),
+}
+
+
+def acts_claimed(text: str) -> list[str]:
+    """Return the acts the text says were done: commit, push, merge, deploy; and "all committed"."""
+    return [act for act, pattern in _ACTS.items() if _claimed(text, pattern)]
+
+
+def denies_success(text: str, command: str) -> bool:
+    """Return whether the text says that this very command fails."""
+    at = text.find(command) if command else -1
+    return at >= 0 and bool(_FAILING.search(text[at + len(command) :][:80]))
+
+
+def is_goal(text: str) -> bool:
+    """Return whether words before a claim make it a goal, a condition or its opposite."""
+    return bool(_GOAL.search(text))
+
+
 def claims_success(text: str, command: str) -> bool:
     """Return whether the text claims that the kind of check `command` runs has succeeded; a goal is no claim."""
     kinds = [claims for pattern, claims in _KINDS if pattern.search(command)][:1]

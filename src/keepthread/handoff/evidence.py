@@ -32,6 +32,35 @@ _EVERYDAY_WORDS = """
 _EVERYDAY = frozenset(_EVERYDAY_WORDS.split())
 
 
+# What shows that an act took place: in what was run, and in what outputs or the user say.
+ACTS = {
+    "commit": (
+        r"\bgit\b[^\n]{0,80}\bcommit\b|\b(?:jj|hg|svn) (?:commit|describe)\b|create_commit|create_or_update_file",
+        r"\[[\w./-]+ [0-9a-f]{7,}\]|gitOperation|\b(?:i|we)(?:['’]ve| have)? (?:just |already )?committed\b",
+    ),
+    "push": (
+        r"\bgit\b[^\n]{0,80}\bpush\b|\bgh pr create\b|push_files|create_pull_request",
+        r"->\s*(?:origin/|main|master)|gitOperation|\b(?:i|we)(?:['’]ve| have)? (?:just |already )?pushed\b",
+    ),
+    "merge": (
+        r"\bmerge\b|\bgh pr merge\b|merge_pull_request",
+        r"\bmerged\b|\bFast-forward\b",
+    ),
+    "deploy": (
+        r"deploy|release|publish|kubectl|helm|terraform|rollout|scp |rsync ",
+        r"\bdeployed\b|\breleased\b|\bpublished\b|\blive\b",
+    ),
+}
+_TEST_RUN = re.compile(
+    r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|rspec|ctest|phpunit|playwright|cypress|tests?|check|verify)\b",
+    re.IGNORECASE,
+)
+_TEST_TOLD = re.compile(
+    r"\b(?:tests?|specs?|suite)\b[^\n]{0,60}\b(?:pass\w*|fail\w*|green|ok)\b|\b\d+ (?:passed|failed|passing)\b",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True)
 class Evidence:
     """The words of a session, by who said them.
@@ -40,6 +69,8 @@ class Evidence:
         typed: what the user typed, message by message.
         said: what the agent wrote and what summaries say.
         done: the inputs of the tool calls.
+        commands: the part of `done` that went to a shell.
+        before: what the host's summary and an earlier handoff say of the time before.
         seen: results of tools, reports, and whatever else came in.
         fetched: the part of `seen` that came from the web or from a server.
         folders: names of the project's folders.
@@ -53,6 +84,8 @@ class Evidence:
     fetched: str = ""
     folders: frozenset[str] = frozenset()
     focus: str = ""
+    commands: str = ""
+    before: str = ""
 
     @classmethod
     def from_transcript(
@@ -86,6 +119,8 @@ class Evidence:
             fetched="\n".join(c.result.text for c in calls if c.result and _from_web(c)),
             folders=_folders(calls),
             focus=focus,
+            commands="\n".join(_shell(call) for call in calls),
+            before="\n".join(before),
         )
 
     def with_facts(self, handoff: Handoff) -> Evidence:
@@ -107,6 +142,9 @@ class Evidence:
             self,
             said="\n".join((self.said, *_strings(known))),
             folders=self.folders | folders,
+            commands="\n".join(
+                (self.commands, *(entry["command"] for entry in handoff["facts"]["commands"]))
+            ),
         )
 
     def holds(self, thing: Named, project: str = "") -> bool:
@@ -119,6 +157,29 @@ class Evidence:
         """Return whether the text stands in the user's own words or in something that was done."""
         flat = _flat(text)
         return flat in _flat("\n".join(self.typed)) or flat in _flat(self.done)
+
+    def contains(self, text: str) -> bool:
+        """Return whether the text occurs anywhere, spacing and case aside."""
+        flat = _flat(text)
+        return flat in self._flat_own or flat in self._flat_seen
+
+    def in_commands(self, text: str) -> bool:
+        """Return whether the text stands in a shell command that ran."""
+        return text in self.commands
+
+    def tells_of_tests(self) -> bool:
+        """Return whether any test has run, or somebody has told of one."""
+        if _TEST_RUN.search(self.commands):
+            return True
+        return any(_TEST_TOLD.search(text) for text in (self.seen, *self.typed))
+
+    def has_done(self, act: str) -> bool:
+        """Return whether an act (a key of `ACTS`) is on record: a command, a tool, an output, or the user's word."""
+        ran, told = ACTS[act]
+        return bool(
+            re.search(ran, f"{self.commands}\n{self.done}", re.IGNORECASE)
+            or any(re.search(told, text, re.IGNORECASE) for text in (self.seen, *self.typed))
+        )
 
     def share_only_in(self, text: str, *, fetched: bool) -> float:
         """Return which part of the text (0 to 1) was copied from tool output that neither user nor agent repeated.
@@ -185,6 +246,10 @@ def _from_web(call: Call) -> bool:
     return call.name in ("Bash", "PowerShell") and bool(
         _WEB.search(str(call.input.get("command", "")))
     )
+
+
+def _shell(call: Call) -> str:
+    return str(call.input.get("command", "")) if call.name in ("Bash", "PowerShell") else ""
 
 
 def _folders(calls: Iterable[Call]) -> frozenset[str]:

@@ -95,7 +95,7 @@ def _unknown(error: ValidationError) -> list[str]:
     schema = cast("dict[str, Any]", error.schema)
     instance = cast("dict[str, Any]", error.instance)
     known = schema.get("properties", {})
-    return [str(name)[:60] for name in instance if name not in known]
+    return [" ".join(str(name).split())[:60] or "?" for name in instance if name not in known]
 
 
 def _path(parts: Iterable[str | int]) -> str:
