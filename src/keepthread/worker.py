@@ -21,7 +21,7 @@ from keepthread.engines.ladder import climb
 from keepthread.engines.model import Answer, Deadline, Outcome, Request
 from keepthread.errors import KeepthreadError
 from keepthread.handoff import circuit
-from keepthread.handoff.audit import Evidence, audit, retry_note
+from keepthread.handoff.audit import Evidence, audit, faults, retry_note
 from keepthread.handoff.checkpoint import note_complete, now
 from keepthread.handoff.merge import carry, complete
 from keepthread.handoff.model import Handoff, ModelAnswer
@@ -84,7 +84,8 @@ def upgrade(handoff: Handoff, task: Task) -> Handoff:
             request.effort,
         )
         outcome = _both(outcome, climb(engines, again, deadline))
-        result = _settle(handoff, outcome, transcript, time.monotonic() - started, task.focus)
+        seconds = time.monotonic() - started
+        result = _better(result, _settle(handoff, outcome, transcript, seconds, task.focus))
     return _store(result, handoff, task)
 
 
@@ -93,6 +94,13 @@ def _both(first: Outcome, second: Outcome) -> Outcome:
     costs = [cost for cost in (first.cost_usd, second.cost_usd) if cost is not None]
     answer = second.answer or first.answer
     return Outcome(answer, None, [*first.rungs, *second.rungs], sum(costs) if costs else None)
+
+
+def _better(first: Handoff, second: Handoff) -> Handoff:
+    """Return the one with fewer faults, the second when both have as many, with what both of them cost."""
+    if len(faults(second)) <= len(faults(first)):
+        return second
+    return cast(Handoff, {**first, "meta": second["meta"]})
 
 
 def _transcript_of(handoff: Handoff) -> Transcript:
