@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from keepthread import __version__
+from keepthread.engines.choose import known
 from tests.support.cli import ASK, DOCUMENT, RULE, Person
 from tests.support.session import SESSION
 
@@ -184,14 +185,19 @@ def test_handoff_of_a_transcript_prints_and_stores_nothing(person: Person) -> No
 
 
 def test_handoff_of_a_transcript_stores_nothing_when_a_model_answers_either(person: Person) -> None:
-    """The ladder, the audit and a second try leave no trace."""
+    """The ladder, the audit and a second try leave no trace but the call in the account of what was spent."""
     file = person.session()
     person.has_claude().answer(DOCUMENT)
     before = person.files()
     made = person.json("handoff", "--transcript", str(file.path), "--format", "json")
 
     assert made["meta"]["status"] == "complete"
-    assert person.files() == before
+    after = person.files()
+    assert {path for path in after if path not in before} == {
+        ".claude/keepthread/spend.json",
+        ".claude/keepthread/spend.lock",
+    }
+    assert {path: after[path] for path in before} == before
 
 
 def test_a_partial_is_exit_0_with_a_warning(person: Person) -> None:
@@ -254,7 +260,7 @@ def test_an_unknown_engine_is_refused_before_anything_is_stored(person: Person) 
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.splitlines() == [
         "keepthread: KEEPTHREAD_ENGINE names an unknown engine: 'gpt'",
-        "  Known are: auto, claude, facts.",
+        f"  Known are: {', '.join(known())}.",
     ]
     assert person.files() == before
 
@@ -404,6 +410,8 @@ def test_status_without_a_session(person: Person) -> None:
         "circuit": "closed",
         "context": None,
         "compactions": None,
+        "calls_last_hour": 0,
+        "spent_today_usd": 0,
     }
 
 
@@ -457,6 +465,8 @@ def test_status_as_json_has_exactly_the_documented_shape(person: Person) -> None
         "circuit": "closed",
         "context": {"tokens": 50_023, "estimated": False, "window": 200_000, "share": 0.25},
         "compactions": 0,
+        "calls_last_hour": 1,
+        "spent_today_usd": 0.25,
     }
 
 

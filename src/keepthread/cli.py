@@ -147,12 +147,17 @@ def status(as_json: bool) -> None:
 
 
 @cli.command()
+@click.option("--live", is_flag=True, help="Ask the engines for real, with a tiny prompt.")
 @_json
-def doctor(as_json: bool) -> None:
+def doctor(live: bool, as_json: bool) -> None:
     """Check the installation: settings, commands, a dry run of each hook, folders, engines."""
     from keepthread.diagnose.doctor import examine, render_checks
 
     checks = examine(dict(os.environ), os.getcwd())
+    if live:
+        from keepthread.diagnose.live import ask_engines
+
+        checks += ask_engines(dict(os.environ), os.getcwd())
     _say(json.dumps({"checks": checks}, indent=2) if as_json else render_checks(checks))
     if not all(check["ok"] for check in checks):
         raise SystemExit(REFUSED)

@@ -244,7 +244,7 @@ def test_an_unknown_engine_is_named(person: Person, monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("KEEPTHREAD_ENGINE")
     person.write_env("KEEPTHREAD_ENGINE=gtp\n")
 
-    assert "auto, claude, facts" in faults(person)["engine"]["fix"]
+    assert "auto, claude, anthropic, openai" in faults(person)["engine"]["fix"]
 
 
 def test_the_dry_run_stays_out_of_a_repository_around_the_temporary_folder(

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from keepthread import log
+from keepthread.engines.caps import spending
 from keepthread.errors import KeepthreadError
 from keepthread.handoff import circuit
 from keepthread.handoff.model import Handoff
@@ -26,8 +27,9 @@ class Status(NamedTuple):
     """What was found.
 
     `shape` is what `--json` prints: {session, handoff: {status, reason, engine, age_s}, circuit, context: {tokens,
-    estimated, window, share}, compactions}, None where nothing is known. `stored` is the handoff itself; `notes` are
-    lines for people: a worker that runs, a document left alone, the last failure, settings that cannot be used.
+    estimated, window, share}, compactions, calls_last_hour, spent_today_usd}, None where nothing is known. `stored` is
+    the handoff itself; `notes` are lines for people: a worker that runs, a document left alone, the last failure,
+    settings that cannot be used.
     """
 
     shape: dict[str, Any]
@@ -46,12 +48,15 @@ def read_status(env: Mapping[str, str], cwd: str) -> Status:
     handoff = load(state, session) if session else None
     worker = read_worker(state, session) if session else None
     transcript = _transcript(path)
+    spent = spending(state)
     shape = {
         "session": session or None,
         "handoff": _handoff(handoff),
         "circuit": circuit.state(worker, time.time()),
         "context": _context(transcript),
         "compactions": transcript.boundaries if transcript else None,
+        "calls_last_hour": spent.calls_last_hour,
+        "spent_today_usd": round(spent.spent_today_usd, 4),
     }
     return Status(shape, handoff, _notes(handoff, worker, load_config(env, folder), state))
 
@@ -135,6 +140,9 @@ def render_status(found: Status) -> str:
         share = f", {context['share']:.0%} of {context['window']:,}" if context["window"] else ""
         lines.append(f"Context      {about}{context['tokens']:,} tokens{share}")
         lines.append(f"Compactions  {shape['compactions']}")
+    if shape["calls_last_hour"] or shape["spent_today_usd"]:
+        calls, spent = shape["calls_last_hour"], shape["spent_today_usd"]
+        lines.append(f"Spent        {calls} calls in the last hour, {spent:.2f} USD today")
     return "\n".join([*lines, f"Circuit      {shape['circuit']}", *found.notes])
 
 
