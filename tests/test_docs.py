@@ -11,6 +11,7 @@ import pytest
 
 from keepthread import cli, resources
 from keepthread.cli import cli as commands
+from keepthread.engines import choose, endpoints
 from keepthread.host import variables
 from keepthread.host.config import Config
 from keepthread.host.entries import ENTRIES
@@ -136,9 +137,30 @@ def test_every_variable_named_in_a_file_is_documented_and_the_other_way_round() 
             tests = path.is_relative_to(ROOT / "tests")
             used |= {name for name in names if not tests or name.startswith("KEEPTHREAD_TEST_")}
     known = {f"KEEPTHREAD_{key.upper()}" for key in variables.ALL}
+    known |= {"KEEPTHREAD_OLLAMA_NUM_CTX"}
+    used -= {
+        endpoints.variable(name, part)
+        for name in ("anthropic", "ollama", *endpoints.OPENAI_LIKE)
+        for part in PARTS
+    }
     named = set(re.findall(r"KEEPTHREAD_[A-Z][A-Z_]*[A-Z]", DOCS))
 
     assert (used | known) - INTERNAL == named
+
+
+# What an endpoint may be told; the README writes KEEPTHREAD_<NAME>_BASE_URL and so on.
+PARTS = ("BASE_URL", "API_KEY", "MODEL", "PRICE", "NUM_CTX")
+
+
+def test_every_engine_and_every_variable_of_an_endpoint_is_in_the_readme() -> None:
+    """And no engine that there is not; packages of others may add more."""
+    listed = [name for row in rows("Engines") for name in re.findall(r"`([^`]+)`", row[0])]
+    code = (ROOT / "src" / "keepthread" / "engines" / "endpoints.py").read_text(encoding="utf-8")
+
+    assert sorted(listed) == sorted([choose.AUTO, *choose._MAKERS])
+    assert sorted(re.findall(r'said\("(\w+)"\)', code)) == sorted(PARTS)
+    for part in PARTS:
+        assert f"KEEPTHREAD_<NAME>_{part}" in section("Engines") or part == "NUM_CTX"
 
 
 def test_the_readme_names_exactly_the_settings_keys_that_are_written() -> None:
