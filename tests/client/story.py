@@ -9,7 +9,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.support.api import Answer, Body, FakeApi, is_child, is_talk, talk_texts
+from tests.support.api import (
+    SUMMARY,
+    Answer,
+    Body,
+    FakeApi,
+    is_child,
+    is_summariser,
+    is_talk,
+    talk_texts,
+)
 from tests.support.client import Client, Run
 
 FULL = 170_000  # tokens; over the 167,000 at which the model's sessions compact
@@ -119,6 +128,17 @@ def assert_holds_the_thread(body: Body) -> None:
 def answer_child(api: FakeApi, answer: Answer | Callable[[Body], Answer]) -> None:
     """Answer keepthread's child."""
     api.rule(is_child, answer)
+
+
+def summarise_slowly(client: Client, api: FakeApi) -> None:
+    """Let the host's summary take as long as the child, as it mostly does."""
+
+    def answer(_: Body) -> Answer:
+        for path in (client.config / "keepthread" / "sessions").iterdir():
+            settled(client, path.name)
+        return Answer(SUMMARY)
+
+    api.rule(is_summariser, answer)
 
 
 def asked(api: FakeApi) -> int:

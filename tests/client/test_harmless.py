@@ -18,6 +18,7 @@ from tests.client.story import (
     go_on,
     log,
     settled,
+    summarise_slowly,
     turn,
     variables,
     write,
@@ -73,7 +74,7 @@ def test_where_no_state_can_be_written_compaction_happens(client, api):
 
 
 def test_a_secret_in_the_session_reaches_neither_child_nor_disk(client, api):
-    variables(client, JOIN="30")
+    summarise_slowly(client, api)
     answer_child(api, Answer(document=DOCUMENT))
     secret = "ghp_" + "Ab3" * 12
     turn(api, "Look at the token", write(client, "token.txt", secret), Answer("Seen."))

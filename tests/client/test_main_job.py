@@ -23,6 +23,7 @@ from tests.client.story import (
     go_on,
     injected,
     settled,
+    summarise_slowly,
     turn,
     variables,
     write,
@@ -75,7 +76,7 @@ def program(client: Client, script: str) -> None:
 
 
 def test_with_the_child_answering_the_next_request_holds_the_complete_handoff(client, api):
-    variables(client, JOIN="30")
+    summarise_slowly(client, api)
     answer_child(api, Answer(document=DOCUMENT, input_tokens=900, output_tokens=300))
     session, request = compacted(client, api)
     assert_holds_the_thread(request)
@@ -108,7 +109,7 @@ def test_without_the_childs_answer_the_next_request_holds_the_same_facts(
 
 
 def test_the_child_and_the_hosts_summary_overlap(client, api):
-    variables(client, JOIN="30")
+    summarise_slowly(client, api)
 
     def after_the_summary_was_asked_for(_: object) -> Answer:
         api.wait(is_summariser)  # a hook that waited for the child would never let this come
@@ -150,7 +151,7 @@ def test_when_the_resumed_session_compacts_at_once_the_next_request_holds_the_th
 
 
 def test_after_a_manual_compaction_the_next_prompts_request_holds_the_thread(client, api):
-    variables(client, JOIN="30")
+    summarise_slowly(client, api)
     answer_child(api, Answer(document=DOCUMENT))
     session = begin(client, api, full=False)
     client.compact(session, "keep the parser's name")
@@ -173,7 +174,7 @@ def test_precompacts_hint_reaches_the_hosts_summariser_and_is_no_json(client, ap
 
 
 def test_a_stored_subscription_login_answers_the_child(client, api):
-    variables(client, JOIN="30")
+    summarise_slowly(client, api)
     login(client)
     answer_child(api, Answer(document=DOCUMENT))
     session, request = compacted(client, api)

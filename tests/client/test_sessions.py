@@ -22,6 +22,7 @@ from tests.client.story import (
     log,
     script,
     settled,
+    summarise_slowly,
     turn,
     variables,
     write,
@@ -99,7 +100,7 @@ def test_a_second_compaction_keeps_the_rule_of_before_the_first(client, api):
 
 
 def test_compacting_twice_without_news_does_not_ask_the_child_again(client, api):
-    variables(client, JOIN="30")
+    summarise_slowly(client, api)
     answer_child(api, Answer(document=DOCUMENT))
     session = begin(client, api, full=False)
     client.compact(session)
