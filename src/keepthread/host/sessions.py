@@ -48,14 +48,19 @@ def _named_after(session_id: str, beside: str, config_dir: str) -> list[str]:
 
 def newest_session(config_dir: str, project: str) -> str:
     """Return the path of the project's newest transcript, or ""."""
+    return next(iter(project_sessions(config_dir, project)), "")
+
+
+def project_sessions(config_dir: str, project: str) -> list[str]:
+    """Return the paths of the project's transcripts, the one changed last first; subagents' files are none."""
     folder = os.path.join(config_dir, "projects", _sanitised(project))
-    newest, when = "", -1.0
-    for entry in _entries(folder):
-        if entry.name.endswith(".jsonl") and not entry.name.startswith("agent-"):
-            changed = _mtime(entry.path)
-            if changed > when and _is_file(entry.path):
-                newest, when = entry.path, changed
-    return newest
+    found = [
+        (_mtime(entry.path), entry.path)
+        for entry in _entries(folder)
+        if entry.name.endswith(".jsonl") and not entry.name.startswith("agent-")
+        if _is_file(entry.path)
+    ]
+    return [path for _, path in sorted(found, key=lambda one: one[0], reverse=True)]
 
 
 def _sanitised(path: str) -> str:
