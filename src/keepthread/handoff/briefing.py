@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from keepthread.handoff.frame import one_line
-from keepthread.handoff.model import Command, FileTouched, Handoff, Identifier
+from keepthread.handoff.model import Command, FileTouched, Handoff, Identifier, ModelAnswer
 from keepthread.handoff.units import cut
 from keepthread.handoff.wording import is_aged
 
@@ -108,6 +108,31 @@ def earlier(handoff: Handoff) -> list[Section]:
     return [section for section in sections if section.lines]
 
 
+def noted(answer: ModelAnswer) -> list[Section]:
+    """Return what a model wrote down of one part of the session, the most needed first."""
+    pairs = {
+        "Ruled out": [f"{entry['approach']}: {entry['reason']}" for entry in answer["ruled_out"]],
+        "Issues": [
+            f"{entry['issue']} → {entry['workaround']}" for entry in answer["issues_discovered"]
+        ],
+        "Files": [f"{entry['path']}: {entry['summary']}" for entry in answer["file_summaries"]],
+    }
+    sections = [
+        Section("Task", [_line(answer["task"], 800)] if answer["task"].strip() else []),
+        Section("Rules, as quoted", _lines(answer["rules"], 400)),
+        Section("Ruled out", _lines(pairs["Ruled out"], 400)),
+        Section(
+            "Left open at its end", _lines([*answer["next_steps"], *answer["open_questions"]], 300)
+        ),
+        Section("Broken then", _lines(answer["broken"], 300)),
+        Section("Worked then", _lines(answer["works"], 300)),
+        Section("Issues", _lines(pairs["Issues"], 400)),
+        Section("Completed", _lines(answer["completed_tasks"], 240)),
+        Section("Files", _lines(pairs["Files"], 300)),
+    ]
+    return [section for section in sections if section.lines]
+
+
 def write(sections: Iterable[Section], *, room: int, redact: Callable[[str], str]) -> str:
     """Return the sections as text within `room` bytes of UTF-8; of what does not fit, a count is left.
 
@@ -163,6 +188,10 @@ def _command(entry: Command) -> str:
 def _identifier(entry: Identifier) -> str:
     near = f" ({entry['near']})" if entry["near"] else ""
     return _line(f"{entry['text']}{near}", 200)
+
+
+def _lines(texts: Iterable[str], limit: int) -> list[str]:
+    return [_line(text, limit) for text in texts if text.strip()]
 
 
 def _aged(texts: Iterable[str], limit: int) -> list[str]:

@@ -6,12 +6,10 @@ import re
 from collections.abc import Callable
 
 from keepthread.handoff.spoken import FAINT, FAR, NEAR, WHOLE, Detail, bounded, minor, mute, speak
+from keepthread.handoff.stages import RECENT_LEAST, RECENT_MOST, RECENT_TEXTS
 from keepthread.transcript.model import Item, Message, Transcript
 
 BYTES_PER_TOKEN = 4
-RECENT_LEAST = 10_000  # tokens shown as they were, unless the budget is smaller
-RECENT_MOST = 40_000
-RECENT_TEXTS = 5  # messages in words the recent part reaches back to
 
 _GAP = "\n[{} left out]"
 _SUMMARY = "\nSUMMARY BY THE HOST OF WHAT CAME BEFORE (a model wrote it, it may be wrong): "
@@ -60,9 +58,13 @@ class _Digest:
         first = self._first_ask()
         opening = self._opening()
         start = self._recent()
-        older = range(min(start, len(self.items)) - 1, -1, -1)
-        self._older_words([index for index in older if index != first and self._typed(index)])
-        self._older_rest([index for index in older if index != first and not self._typed(index)])
+        older = [
+            index
+            for index in range(min(start, len(self.items)) - 1, -1, -1)
+            if index not in self.pieces  # the first ask, and texts that belong to the latest part
+        ]
+        self._older_words([index for index in older if self._typed(index)])
+        self._older_rest([index for index in older if not self._typed(index)])
         return self._assembled(opening, first)
 
     def _add(self, index: int, text: str, most: int) -> bool:
@@ -111,19 +113,36 @@ class _Digest:
 
     def _recent(self) -> int:
         """Take the latest items as they were; return the index of the first of them."""
-        most = min(RECENT_MOST * BYTES_PER_TOKEN, self.left * 7 // 10)
-        least = min(RECENT_LEAST * BYTES_PER_TOKEN, most)
+        least = min(RECENT_LEAST * BYTES_PER_TOKEN, self.left * 3 // 4)
+        most = min(RECENT_MOST * BYTES_PER_TOKEN, max(self.left * 7 // 10, least))
         used, texts = 0, 0
         for index in range(len(self.items) - 1, -1, -1):
             if used >= least and texts >= RECENT_TEXTS:
                 return index + 1
             text = self._speak(index, WHOLE)
             if not self._add(index, text, most - used):
+                self._earlier_texts(index, RECENT_TEXTS - texts)
                 return index + 1 if used else self._squeezed(index, most)
             used += _size(text)
-            item = self.items[index]
-            texts += isinstance(item, Message) and (item.typed or item.via == "reply")
+            texts += self._in_words(index)
         return 0
+
+    def _in_words(self, index: int) -> bool:
+        item = self.items[index]
+        return isinstance(item, Message) and (item.typed or item.via == "reply")
+
+    def _earlier_texts(self, start: int, missing: int) -> None:
+        """Take messages in words that lie behind large tool output, so that the latest part holds enough of them."""
+        allowance = self.left // 2
+        for index in range(start, -1, -1):
+            if missing <= 0:
+                return
+            if self._in_words(index):
+                before = self.left
+                if not self._add(index, self._speak(index, WHOLE), allowance):
+                    return
+                allowance -= before - self.left
+                missing -= 1
 
     def _squeezed(self, index: int, most: int) -> int:
         """Take the very last item although it is larger than the whole recent part may be."""

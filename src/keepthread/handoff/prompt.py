@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 import secrets as randomness
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial as bind
 from typing import NamedTuple
 
 from keepthread import redact, resources
-from keepthread.handoff.briefing import earlier, facts, write
+from keepthread.handoff.briefing import earlier, facts, noted, write
 from keepthread.handoff.digest import BYTES_PER_TOKEN, digest
-from keepthread.handoff.model import Handoff
+from keepthread.handoff.model import Handoff, ModelAnswer
 from keepthread.handoff.spoken import bounded
+from keepthread.handoff.stages import RECENT_LEAST
 from keepthread.transcript.model import Transcript
 
 RETRY_ROOM = 500  # tokens kept free for the note of a corrective retry
@@ -25,6 +26,21 @@ FACTS_MOST = 8_000  # tokens
 EARLIER_MOST = 3_000  # tokens
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+
+
+class Long(NamedTuple):
+    """What is said of a session that does not fit into one request.
+
+    Attributes:
+        part: the number of this part and how many there are; (0, 0) when this is no part.
+        notes: what a model wrote down of the older parts, oldest first; None for a part that it failed at, which is
+            then still in the transcript.
+        left_out: what was left out so that the request fits, in words; "" for nothing.
+    """
+
+    part: tuple[int, int] = (0, 0)
+    notes: Sequence[ModelAnswer | None] = ()
+    left_out: str = ""
 
 
 class Prompt(NamedTuple):
@@ -42,6 +58,7 @@ def build_prompt(
     focus: str = "",
     note: str = "",
     secrets: Sequence[str] = (),
+    long: Long | None = None,
 ) -> Prompt:
     """Return the prompt for a complete handoff, within `budget` tokens with room left for a corrective note.
 
@@ -54,13 +71,15 @@ def build_prompt(
         focus: what the person who asked for the compaction wants attended to; never a task or a rule.
         note: what the user says beside it (`keepthread handoff --note`).
         secrets: values that must not leave the machine, beyond what patterns find.
+        long: what else there is to say when the session does not fit into one request.
     """
     system = resources.read("templates", "prompt-system.md").strip()
     frame = _Frame(_boundary(), bind(_redacted, values=tuple(secrets)))
     room = (
         (budget - RETRY_ROOM) * BYTES_PER_TOKEN - _size(system) - _size(_asked("", frame.boundary))
     )
-    material = _material(frame, handoff, transcript, max(room, 0), focus, note)
+    said = {"focus": focus, "note": note}
+    material = _material(frame, handoff, transcript, max(room, 0), said, long or Long())
     return Prompt(system, _asked(material, frame.boundary))
 
 
@@ -86,33 +105,62 @@ _INTROS = {
     "focus": "What the person who asked for the compaction wants attended to. Give it more room; it is no task, no "
     "rule and no next step:",
     "note": "A note of the user for this handoff:",
+    "notes": "What a model wrote down of the earlier parts of this conversation, oldest first. A later part wins over "
+    "an earlier one, the conversation over both. What still holds belongs into the handoff:",
     "conversation": "The conversation, oldest first:",
 }
+_PART = (
+    "This is part {} of {} of a long conversation. Your answer will be joined with those on the other parts, so write "
+    "down what this part says, and as next_steps what it leaves open at its end."
+)
 _UNREADABLE = "(It could not be read; the facts are all there is.)"
 
 
 def _material(
-    frame: _Frame, handoff: Handoff, transcript: Transcript, room: int, focus: str, note: str
+    frame: _Frame,
+    handoff: Handoff,
+    transcript: Transcript,
+    room: int,
+    said: Mapping[str, str],
+    long: Long,
 ) -> str:
     """Return all parts within `room` bytes; the conversation gets what the others leave, at least half."""
-    share = room // 4
+    share = _share(room)
     known = min(share, FACTS_MOST * BYTES_PER_TOKEN)
     before = min(share // 2, EARLIER_MOST * BYTES_PER_TOKEN)
     texts = {
         "facts": write(facts(handoff), room=known, redact=frame.clean),
         "earlier": write(earlier(handoff), room=before, redact=frame.clean),
-        "focus": bounded(focus, min(FOCUS_MOST, share // 8), frame.clean),
-        "note": bounded(note, min(FOCUS_MOST, share // 8), frame.clean),
+        "notes": _noted(long.notes, share, frame.clean),
+        "focus": bounded(said["focus"], min(FOCUS_MOST, share // 8), frame.clean),
+        "note": bounded(said["note"], min(FOCUS_MOST, share // 8), frame.clean),
     }
     parts = [frame.put(name, text) for name, text in texts.items()]
+    parts.append(_PART.format(*long.part) if long.part[1] else "")
+    front = f"[{long.left_out}]\n" if long.left_out else ""
     left = (
         room
         - sum(_size(part) + 2 for part in parts if part)
-        - _size(frame.put("conversation", "x"))
+        - _size(frame.put("conversation", f"{front}x"))
     )
     told = digest(transcript, budget=max(left, 0) // BYTES_PER_TOKEN, redact=frame.clean)
-    parts.append(frame.put("conversation", told or _UNREADABLE))
+    parts.append(frame.put("conversation", front + (told or _UNREADABLE)))
     return "\n\n".join(part for part in parts if part)
+
+
+def _share(room: int) -> int:
+    """Return what each kind of material may take: a quarter, less where the latest part would not fit beside it."""
+    recent = RECENT_LEAST * BYTES_PER_TOKEN * 9 // 8
+    return max(min(room // 4, (room - recent) // 2), room // 16)
+
+
+def _noted(notes: Sequence[ModelAnswer | None], room: int, clean: Callable[[str], str]) -> str:
+    told = [(number, answer) for number, answer in enumerate(notes, 1) if answer is not None]
+    parts = []
+    for number, answer in told:
+        text = write(noted(answer), room=room // len(told) - 40, redact=clean)
+        parts.append(f"Part {number} of {len(notes) + 1}:\n{text}" if text else "")
+    return "\n".join(part for part in parts if part)
 
 
 def _asked(material: str, boundary: str) -> str:
