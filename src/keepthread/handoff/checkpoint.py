@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
@@ -22,6 +23,7 @@ from keepthread.transcript.read import count_boundaries, read_transcript
 from keepthread.transcript.tail import uuids_from_end
 from keepthread.transcript.tokens import estimate
 
+_PROMPT_LAG = 0.15  # seconds
 _BEFORE_BOUNDARY = 256 * 1024  # bytes
 _TALK = ("prompt", "queued", "rejection", "approval", "answer", "plan", "reply")
 ENOUGH_NEW = 5_000  # tokens; with less that is new a handoff is updated by code and buys no call
@@ -65,6 +67,8 @@ def take(
     """
     started = time.monotonic()
     transcript = _read(job.transcript_path)
+    if transcript is not None and job.trigger == "auto" and _ends_with_reply(transcript):
+        transcript = _with_pending_prompt(transcript)
     previous = _previous(job.session_id, transcript, outlet.state)
     if transcript is None:
         return _without_transcript(job, outlet, previous)
@@ -99,6 +103,32 @@ def _read(path: str) -> Transcript | None:
         return read_transcript(path) if path else None
     except (KeepthreadError, OSError):
         return None  # the caller says so: the handoff's reason becomes no_transcript
+
+
+def _ends_with_reply(transcript: Transcript) -> bool:
+    """Return whether the last thing said is the assistant's answer: nobody has asked for anything since."""
+    spoken = (item for item in reversed(transcript.items) if isinstance(item, (Message, Call)))
+    last = next(spoken, None)
+    return isinstance(last, Message) and last.via == "reply"
+
+
+def _with_pending_prompt(transcript: Transcript) -> Transcript:
+    """Return the transcript once the prompt that met the full context is in it, or as it was.
+
+    Measured on the client: an automatic compaction comes between a typed prompt and its record, which the host writes
+    some 50 ms later; a compaction in the middle of a turn has no prompt to wait for.
+    """
+    until = time.monotonic() + _PROMPT_LAG
+    while time.monotonic() < until:
+        time.sleep(0.01)
+        try:
+            grown = os.stat(transcript.path).st_size > transcript.size
+        except OSError:
+            break
+        newer = _read(transcript.path) if grown else None
+        if newer is not None and not _ends_with_reply(newer):
+            return newer
+    return transcript
 
 
 def _previous(session_id: str, transcript: Transcript | None, state: str) -> Handoff | None:
