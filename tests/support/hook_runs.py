@@ -26,6 +26,21 @@ TIME_LIMITS = {"pre_compact": 75.0}  # seconds, as registered; every other hook 
 GOAL = "The tide importer drops the last reading of every day. Find out why and fix it."
 RULE = "use httpie, never curl"
 NEXT = "Next I will add a test for files without a footer."
+JUDGED = "Mend the tide importer, which loses the reading of 23:54."
+ANSWER: dict[str, Any] = {
+    "task": JUDGED,
+    "completed_tasks": [],
+    "in_flight": "The footer is told from a reading.",
+    "works": ["The download works."],
+    "broken": [],
+    "rules": [RULE],
+    "ruled_out": [{"approach": "A fixed count of lines", "reason": "Some files have no footer."}],
+    "file_summaries": [{"path": "src/importer.py", "summary": "Reads a day."}],
+    "issues_discovered": [],
+    "open_questions": ["Is 9414290 the only station without a footer?"],
+    "next_steps": ["Use httpie, never curl, in src/importer.py; then test files without a footer."],
+    "resume_prompt": "Go on with the test for files without a footer.",
+}
 
 
 class Run(NamedTuple):
@@ -216,6 +231,12 @@ class World:
         path = self.folder_of(session) / "worker.json"
         return dict(json.loads(path.read_text())) if path.exists() else {}
 
+    def variables(self, **values: str) -> None:
+        """Write variables into the user's own file."""
+        self.config.mkdir(exist_ok=True)
+        lines = [f"KEEPTHREAD_{name}={value}\n" for name, value in values.items()]
+        (self.config / ".env").write_text("".join(lines))
+
     def settled(self, session: str = SESSION) -> dict[str, Any]:
         """Wait until no worker of the session runs; return what is known of the last one."""
         until(lambda: self.worker(session).get("state") != "running")
@@ -238,7 +259,7 @@ def typed(path: Path) -> list[str]:
     for line in path.read_bytes().split(b"\n"):
         try:
             content = json.loads(line)["message"]["content"]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue  # a damaged line, or a record of the host's own
         if isinstance(content, str) and len(content) > 15:
             found.append(content[:30])

@@ -104,7 +104,16 @@ def running(worker: dict[str, Any] | None) -> bool:
         return False
     except OSError:
         pass  # alive, and another user's
-    return True
+    return not _is_zombie(pid)
+
+
+def _is_zombie(pid: int) -> bool:
+    """Return whether the process has ended and only its parent has not taken note: in a container nobody may."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read(1024).rpartition(b")")[2].split()[:1] == [b"Z"]
+    except OSError:
+        return False  # another system; or gone this instant, which the next look shows
 
 
 def find(state: str, session_id: str, transcript_path: str) -> dict[str, Any] | None:
@@ -266,7 +275,7 @@ def _since(newer: Mapping[str, Any], env: Mapping[str, str]) -> str:
     secrets = redact.environment_secrets(env)
 
     def flat(text: str) -> str:
-        return _cut(" ".join(defuse(redact.text(text, secrets)).split()), 300)
+        return _cut(" ".join(defuse(redact.text(text, secrets)).split()), 600)
 
     lines = [f"- the user asked: {flat(ask)}" for ask in asks]
     if edits:
