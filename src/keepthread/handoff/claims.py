@@ -8,8 +8,8 @@ from keepthread.handoff.named import named
 from keepthread.handoff.wording import words
 
 _GOAL = re.compile(
-    r"\b(?:not|n['’]t|never|no longer|until|unless|make|get|so that|ensure|should|must|needs?|want|to|if|once|when"
-    r"|before|after|whether|verify|check|confirm|expect\w*|will|would|could|might|previously|earlier|nicht|damit|bis|wenn"
+    r"\b(?:not|n['’]t|never|nothing|nobody|no longer|until|unless|make|get|so that|ensure|should|must|needs?"
+    r"|want|to|if|once|when|before|after|whether|verify|check|confirm|expect\w*|will|would|could|might|previously|earlier|nicht|damit|bis|wenn"
     r"|sobald|soll\w*|pas|pour|jusqu|hasta|para|cuando)\b",
     re.IGNORECASE,
 )

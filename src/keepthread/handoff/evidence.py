@@ -11,13 +11,14 @@ from typing import Any
 
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.named import Named, without_place
+from keepthread.handoff.wording import is_aged
 from keepthread.transcript.model import Call, Item, Message, Note, Transcript
 
 _SLASHES = re.compile(r"[\\/]+")
 _ARITY = re.compile(
     r"/\d{1,2}(?!\w)"
 )  # Elixir and Erlang name a function with the number of its arguments
-_PARTS = re.compile(r"\.(?=\w)|::|->|#|[()\[\]{}<>,;:=|&\"'$!?*+%^]+|\s+")
+_PARTS = re.compile(r":\d{2,5}(?=/)|\.(?=\w)|::|->|#|[()\[\]{}<>,;:=|&\"'$!?*+%^]+|\s+")
 _SPECIAL = re.compile(r"[\d_./\\A-Z-]")
 _WEB = re.compile(r"\b(?:curl|wget|http|httpie|xh|lynx|Invoke-WebRequest|iwr|irm)\b")
 _WIDE = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -120,7 +121,7 @@ class Evidence:
             folders=_folders(calls),
             focus=focus,
             commands="\n".join(_shell(call) for call in calls),
-            before="\n".join(before),
+            before="\n".join([summary, *(text for text in before if is_aged(text))]),
         )
 
     def with_facts(self, handoff: Handoff) -> Evidence:
@@ -151,7 +152,9 @@ class Evidence:
         """Return whether the thing occurs in the session, however its path is written."""
         if "REDACTED" in thing.text:
             return True  # what stood there is gone on purpose
-        return any(self._occurs(form) for form in _forms(thing, project)) or self._assembled(thing)
+        if any(self._occurs(form) for form in _forms(thing, project)):
+            return True
+        return self._assembled(thing) or self._listed(thing)
 
     def user_wanted(self, text: str) -> bool:
         """Return whether the text stands in the user's own words or in something that was done."""
@@ -203,6 +206,13 @@ class Evidence:
         if parts == [text]:
             return False
         return all(self._occurs(_folded(part)) for part in parts if _tells(part, text))
+
+    def _listed(self, thing: Named) -> bool:
+        """Whether a command that named the folder printed the file's name, as `ls docs` does."""
+        folder, _, name = _folded(thing.text).rpartition("/")
+        if thing.kind != "path" or not folder or "." not in name:
+            return False
+        return _stands_in(folder, _folded(self.commands)) and _stands_in(name, self.seen)
 
     def _occurs(self, form: str) -> bool:
         return _stands_in(form, self._all) or _stands_in(form.casefold(), self._all_lower)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from keepthread.handoff.checks.case import SENTENCES, Case, failure, revise, texts
-from keepthread.handoff.model import AuditFailure, Handoff
+from keepthread.handoff.checks.case import SENTENCES, Case, failure, revise
+from keepthread.handoff.model import AuditFailure, Handoff, ModelAnswer
 from keepthread.handoff.named import Named, named, without_place
 from keepthread.handoff.wording import NOT_FOUND, cut, is_aged, words
 
@@ -75,7 +75,7 @@ def identifiers(case: Case) -> list[AuditFailure]:
     ][:_TOP]
     if len(top) < _FEW or case.answer is None:
         return []
-    told = "\n".join(text for field, text in texts(case.handoff) if field != "summary")
+    told = "\n".join(_own_words(case.answer))
     changed = [path.replace("\\", "/") for path in case.handoff["current_state"]["files_modified"]]
     known = [*top, *(path.rsplit("/", 1)[-1] for path in changed)]
     if any(_says(told, name) for name in known):
@@ -84,6 +84,16 @@ def identifiers(case: Case) -> list[AuditFailure]:
     listed = ", ".join(f"`{name}`" for name in top[:4])
     handoff["resume_prompt"] = f"{handoff['resume_prompt']} {_NAMES} {listed}.".strip()
     return [failure("identifiers", ", ".join(top[:4]), "added")]
+
+
+def _own_words(answer: ModelAnswer) -> list[str]:
+    told = [answer["task"], answer["in_flight"], answer["resume_prompt"], *answer["next_steps"]]
+    told += [*answer["completed_tasks"], *answer["works"], *answer["broken"]]
+    told += answer["open_questions"]
+    told += [text for entry in answer["ruled_out"] for text in (entry["approach"], entry["reason"])]
+    return told + [
+        f"{entry['issue']} {entry['workaround']}" for entry in answer["issues_discovered"]
+    ]
 
 
 def _says(told: str, name: str) -> bool:

@@ -136,6 +136,10 @@ def bounds(case: Case) -> list[AuditFailure]:
         return cut(text, limit)
 
     revise(case.handoff, shorten)
+    for field, most in MOST.items():
+        told = dict(case.answer).get(field) if case.answer else None
+        if isinstance(told, list) and len(told) > most:  # the merge has cut it
+            failed.append(failure("bounds", f"{field}: {len(told)} entries", "cut"))
     for field, items in lists(case.handoff):
         if len(items) > MOST[field]:
             failed.append(failure("bounds", f"{field}: {len(items)} entries", "cut"))

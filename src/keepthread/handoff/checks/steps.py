@@ -118,8 +118,8 @@ def _banned(rule: str) -> list[str]:
             continue
         rest = clause[match.end() :]
         found += [thing.text for thing in named(rest) if thing.kind in ("path", "code")]
-        told = [word for word in re.findall(r"[\w.-]+", rest.lower())[:3] if word not in _VERBS]
-        found += told[:1]
+        told = [word.rstrip(".-") for word in re.findall(r"[\w.-]+", rest.lower())[:3]]
+        found += [word for word in told if word not in _VERBS][:1]
     return found
 
 
@@ -137,31 +137,33 @@ def _breaks(step: str, name: str) -> bool:
 def concrete_step(case: Case) -> list[AuditFailure]:
     """The first next step must say what to do; else what the facts say stands in its place."""
     handoff = case.handoff
-    vague = [step for step in handoff["next_steps"][:1] if is_vague(step)]
+    steps = handoff["next_steps"]
+    vague = [step for step in steps if is_vague(step)]
     if not vague:
         return []
-    computed = computed_steps(handoff)
-    if not computed:
+    rest = [step for step in steps if step not in vague]
+    computed = computed_steps(handoff)[:1] if steps[0] in vague else []
+    if not rest and not computed:
         return [failure("concrete_step", vague[0], "kept")]
-    rest = handoff["next_steps"][1:]
-    handoff["next_steps"] = distinct([computed[0], *rest], MOST["next_steps"])
-    return [failure("concrete_step", vague[0], "repaired")]
+    handoff["next_steps"] = distinct([*computed, *rest], MOST["next_steps"])
+    return [failure("concrete_step", step, "repaired") for step in vague]
 
 
 def plan(case: Case) -> list[AuditFailure]:
     """What is in progress on the host's list, or the plan the user accepted, goes on in some step."""
     handoff, facts = case.handoff, case.handoff["facts"]
-    told = [*handoff["next_steps"], handoff["current_state"]["in_flight"], handoff["resume_prompt"]]
-    told += handoff["open_questions"]
+    told = [*handoff["next_steps"], handoff["resume_prompt"], *handoff["open_questions"]]
+    told = [text for text in told if not text.startswith(ANSWER_ASK)]
     going = [todo["text"] for todo in facts["todos"] if todo["status"] == "in_progress"]
-    left = [todo for todo in going if not speaks_of(todo, told) and not planted(todo)][:1]
+    flight = handoff["current_state"]["in_flight"]
+    left = [todo for todo in going if not speaks_of(todo, [*told, flight]) and not planted(todo)]
     if not going and facts["plan"] and not _serves(handoff, told):
         title = next((line.strip("# ") for line in facts["plan"].splitlines() if line.strip()), "")
         left = [f"{_PLAN}{cut(title, 200)}"] if title and not planted(title) else []
     if not left:
         return []
     steps = handoff["next_steps"]
-    handoff["next_steps"] = distinct([*steps[:1], *left, *steps[1:]], MOST["next_steps"])
+    handoff["next_steps"] = distinct([*steps[:1], left[0], *steps[1:]], MOST["next_steps"])
     return [failure("plan", left[0], "repaired")]
 
 

@@ -6,6 +6,7 @@ import re
 
 from keepthread.handoff.checks.case import STATES, Case, failure, revise
 from keepthread.handoff.claims import acts_claimed, claims_success, denies_success, is_goal
+from keepthread.handoff.merge import ANSWER_ASK
 from keepthread.handoff.model import AuditFailure, FileTouched
 from keepthread.handoff.named import named
 from keepthread.handoff.wording import cut, distinct, find_verbatim, is_aged, same, words
@@ -217,7 +218,7 @@ def attribution(case: Case) -> list[AuditFailure]:
     failed: list[AuditFailure] = []
 
     def look(field: str, text: str) -> str:
-        if _skip(text) or not _SAYS.search(text):
+        if _skip(text) or text.startswith(ANSWER_ASK) or not _SAYS.search(text):
             return text
         invented = [
             quote
