@@ -16,17 +16,19 @@ from contextlib import suppress
 from typing import Any, cast
 
 from keepthread import log
+from keepthread.engines import facts
 from keepthread.engines.choose import engines_for
+from keepthread.engines.fitted import Fitted
 from keepthread.engines.ladder import climb
-from keepthread.engines.model import Answer, Deadline, Outcome, Request
+from keepthread.engines.model import Answer, Deadline, Engine, Outcome, Request
 from keepthread.errors import KeepthreadError
 from keepthread.handoff import circuit
 from keepthread.handoff.audit import Evidence, audit, faults, retry_note
 from keepthread.handoff.checkpoint import note_complete, now
+from keepthread.handoff.material import Material
 from keepthread.handoff.merge import carry, complete
 from keepthread.handoff.model import Handoff, ModelAnswer
 from keepthread.handoff.model import Rung as MetaRung
-from keepthread.handoff.prompt import build_prompt
 from keepthread.handoff.publish import publish
 from keepthread.handoff.schema import answer_schema
 from keepthread.handoff.store import load, read_worker, update_worker
@@ -61,32 +63,25 @@ def upgrade(handoff: Handoff, task: Task) -> Handoff:
         session=meta["session_id"] if task.outlet.state else "",
         afresh=meta["trigger"] == "command",
     )
-    prompt = build_prompt(
-        handoff,
-        transcript,
-        budget=task.config.prompt_tokens,
-        focus=task.focus,
-        note=task.note,
-        secrets=task.outlet.secrets,
+    material = Material(
+        handoff, transcript, focus=task.focus, note=task.note, secrets=task.outlet.secrets
     )
-    request = Request(
-        prompt.system, prompt.user, answer_schema(), task.config.model, task.config.effort
-    )
-    outcome = climb(engines, request, deadline)
+    fitted = [_fitted(engine, material, task.config) for engine in engines]
+    request = Request(material.system(), "", answer_schema(), task.config.model, task.config.effort)
+    outcome = climb(fitted, request, deadline)
     result = _settle(handoff, outcome, transcript, time.monotonic() - started, task.focus)
-    missing = retry_note(result) if outcome.answer else ""
-    if missing and deadline.left() > _RETRY_FLOOR:
-        again = Request(
-            prompt.system,
-            f"{prompt.user}\n\n{missing}",
-            request.schema,
-            request.model,
-            request.effort,
-        )
-        outcome = _both(outcome, climb(engines, again, deadline))
+    material.correction = retry_note(result) if outcome.answer else ""
+    if material.correction and deadline.left() > _RETRY_FLOOR:
+        outcome = _both(outcome, climb(fitted, request, deadline))
         seconds = time.monotonic() - started
         result = _better(result, _settle(handoff, outcome, transcript, seconds, task.focus))
     return _store(result, handoff, task)
+
+
+def _fitted(engine: Engine, material: Material, config: Config) -> Engine:
+    if engine.name == facts.NAME:  # it is told nothing
+        return engine
+    return Fitted(engine, material, window=config.window, budget=config.prompt_tokens)
 
 
 def _both(first: Outcome, second: Outcome) -> Outcome:

@@ -9,7 +9,9 @@ from keepthread.handoff.spoken import FAINT, FAR, NEAR, WHOLE, Detail, bounded, 
 from keepthread.handoff.stages import RECENT_LEAST, RECENT_MOST, RECENT_TEXTS
 from keepthread.transcript.model import Item, Message, Transcript
 
-BYTES_PER_TOKEN = 4
+BYTES_PER_TOKEN = (
+    3  # of code and its output; prose has four, and a guess too low is refused as too large
+)
 
 _GAP = "\n[{} left out]"
 _SUMMARY = "\nSUMMARY BY THE HOST OF WHAT CAME BEFORE (a model wrote it, it may be wrong): "
@@ -32,7 +34,7 @@ def digest(transcript: Transcript, *, budget: int, redact: Callable[[str], str] 
 
     Args:
         transcript: the live part.
-        budget: tokens, estimated at four bytes each.
+        budget: tokens, estimated at three bytes each.
         redact: takes secrets out of a text.
     """
     return _Digest(transcript, budget * BYTES_PER_TOKEN, redact).text()
@@ -113,7 +115,7 @@ class _Digest:
 
     def _recent(self) -> int:
         """Take the latest items as they were; return the index of the first of them."""
-        least = min(RECENT_LEAST * BYTES_PER_TOKEN, self.left * 3 // 4)
+        least = min(RECENT_LEAST, self.left * 3 // 4)
         most = min(RECENT_MOST * BYTES_PER_TOKEN, max(self.left * 7 // 10, least))
         used, texts = 0, 0
         for index in range(len(self.items) - 1, -1, -1):

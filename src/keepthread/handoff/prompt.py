@@ -62,12 +62,12 @@ def build_prompt(
 ) -> Prompt:
     """Return the prompt for a complete handoff, within `budget` tokens with room left for a corrective note.
 
-    Below about 3,000 tokens the instructions alone fill the budget; then the conversation gets what little is left.
+    Below about 4,000 tokens the instructions alone fill the budget; then the conversation gets what little is left.
 
     Args:
         handoff: the partial, with what it carries of an earlier handoff.
         transcript: the conversation the partial was computed from.
-        budget: tokens for system and user prompt together, estimated at four bytes each.
+        budget: tokens for system and user prompt together, estimated at three bytes each.
         focus: what the person who asked for the compaction wants attended to; never a task or a rule.
         note: what the user says beside it (`keepthread handoff --note`).
         secrets: values that must not leave the machine, beyond what patterns find.
@@ -150,7 +150,7 @@ def _material(
 
 def _share(room: int) -> int:
     """Return what each kind of material may take: a quarter, less where the latest part would not fit beside it."""
-    recent = RECENT_LEAST * BYTES_PER_TOKEN * 9 // 8
+    recent = RECENT_LEAST * 9 // 8
     return max(min(room // 4, (room - recent) // 2), room // 16)
 
 

@@ -13,8 +13,10 @@ from typing import NamedTuple
 from keepthread.handoff.spoken import WHOLE, mute
 from keepthread.transcript.model import Call, Item, Message, Transcript
 
-RECENT_LEAST = 10_000  # tokens of the latest part that are told as they were
-RECENT_MOST = 40_000
+RECENT_LEAST = (
+    40_000  # bytes of the latest part that are told as they were: 10,000 tokens, be it prose
+)
+RECENT_MOST = 40_000  # tokens
 RECENT_TEXTS = 5  # messages in words the latest part reaches back to
 PARTS_MOST = 6  # every part is a call that is paid for
 
@@ -77,6 +79,12 @@ def blocks(items: Sequence[Item]) -> list[list[Item]]:
     return found
 
 
+def goal_of(items: Iterable[Item]) -> list[Item]:
+    """Return the first thing the user asked for, as a list of one; empty when nothing was typed."""
+    first = next((item for item in items if isinstance(item, Message) and item.typed), None)
+    return [first] if first is not None else []
+
+
 def without_oldest(transcript: Transcript, keep: float) -> Shortened:
     """Return the transcript with its oldest turns left out, so that at most `keep` of its size stays.
 
@@ -101,7 +109,7 @@ def without_oldest(transcript: Transcript, keep: float) -> Shortened:
     if not gone:
         return Shortened(transcript, 0, 0)
     kept = [item for piece in (pieces if rest else groups) for item in piece]
-    goal = _goal(gone)
+    goal = goal_of(gone)
     items = [*goal, *kept]
     return Shortened(
         replace(transcript, items=items, abandoned=[]), dropped, _size(gone) - _size(goal)
@@ -118,8 +126,10 @@ def split(transcript: Transcript, *, window: int, per_token: int) -> list[Transc
         window: what the child's model can be told at once; tokens.
         per_token: bytes to a token.
     """
-    items = transcript.items
-    if _size(items) <= window * per_token:
+    items, tokens = transcript.items, transcript.tokens
+    # What the host itself has let go of since is no part of its context, and no reason to pay for more calls.
+    held = tokens.reported and tokens.total <= window
+    if held or _size(items) <= window * per_token:
         return [transcript]
     pieces = blocks(items)
     start = _recent(pieces, per_token)
@@ -132,11 +142,6 @@ def split(transcript: Transcript, *, window: int, per_token: int) -> list[Transc
     bare = replace(transcript, boundary=None, abandoned=[])
     first = replace(transcript, items=parts[0])
     return [first, *(replace(bare, items=part) for part in parts[1:])]
-
-
-def _goal(gone: Iterable[Item]) -> list[Item]:
-    first = next((item for item in gone if isinstance(item, Message) and item.typed), None)
-    return [first] if first is not None else []
 
 
 def _answered_at(item: Item) -> int:
@@ -161,7 +166,7 @@ def _recent(pieces: Sequence[Sequence[Item]], per_token: int) -> int:
     used = texts = 0
     for index in range(len(pieces) - 1, -1, -1):
         size = _size(pieces[index])
-        enough = used >= RECENT_LEAST * per_token and texts >= RECENT_TEXTS
+        enough = used >= RECENT_LEAST and texts >= RECENT_TEXTS
         if used and (enough or used + size > RECENT_MOST * per_token):
             return index + 1
         used += size
