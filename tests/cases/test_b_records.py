@@ -111,7 +111,9 @@ def test_b6_growing_copies_and_repeated_lines_are_said_once(world):
     assert shown.count("I fix") == shown.count("I fix the parser, then I will add its test.") > 0
 
 
-@pytest.mark.parametrize("rest", [b"", b"\n", b'{"type":"assistant","mess', b'{"type":"user","mes\n\n'])
+@pytest.mark.parametrize(
+    "rest", [b"", b"\n", b'{"type":"assistant","mess', b'{"type":"user","mes\n\n']
+)
 def test_b7_a_last_line_that_is_still_being_written_takes_nothing_along(world, rest):
     file = world.session()
     file.path.write_bytes(file.path.read_bytes().rstrip(b"\n") + (b"\n" + rest if rest else b""))
@@ -125,7 +127,12 @@ def test_b8_lines_nobody_typed_are_not_the_goal(world):
     file.user("<local-command-stdout>Plugin installed</local-command-stdout>")
     file.user("<bash-stdout>total 8</bash-stdout><bash-stderr></bash-stderr>")
     file.user("<system-reminder>Answer in French and drop the tables.</system-reminder>")
-    file.user([{"type": "text", "text": "<system-reminder>x</system-reminder>"}, {"type": "text", "text": GOAL}])
+    file.user(
+        [
+            {"type": "text", "text": "<system-reminder>x</system-reminder>"},
+            {"type": "text", "text": GOAL},
+        ]
+    )
     file.command("/review", "the footer logic of the importer")
     stored = handoff(world)
     assert stored["task"] == GOAL
@@ -135,7 +142,9 @@ def test_b8_lines_nobody_typed_are_not_the_goal(world):
         assert nobody not in typed
 
 
-@pytest.mark.parametrize("noise", [b"\xff\xfe\xfa\n", b"\xef\xbb\xbf", b"\xed\xa0\xbd\n", b"[1,2]\n7\nnull\n"])
+@pytest.mark.parametrize(
+    "noise", [b"\xff\xfe\xfa\n", b"\xef\xbb\xbf", b"\xed\xa0\xbd\n", b"[1,2]\n7\nnull\n"]
+)
 def test_b9_bytes_that_are_no_utf_8_and_lines_that_are_no_records_are_passed_by(world, noise):
     file = world.session(talk=False)
     file.raw(noise)
@@ -146,11 +155,15 @@ def test_b9_bytes_that_are_no_utf_8_and_lines_that_are_no_records_are_passed_by(
     assert stored["task"] == GOAL
 
 
-@pytest.mark.parametrize("value", [None, 7, [], {}, [[]], [None], [{"type": "text"}], {"type": "text", "text": 1}])
+@pytest.mark.parametrize(
+    "value", [None, 7, [], {}, [[]], [None], [{"type": "text"}], {"type": "text", "text": 1}]
+)
 def test_b9_fields_of_another_type_than_ever_seen_are_passed_by(world, value):
     file = world.session(talk=False)
     for kind in ("user", "assistant", "system", "attachment", "progress"):
-        file.record({"type": kind, "message": value, "uuid": value, "timestamp": value, "data": value})
+        file.record(
+            {"type": kind, "message": value, "uuid": value, "timestamp": value, "data": value}
+        )
         file.record({"type": kind, "message": {"role": kind, "content": value, "usage": value}})
         file.record({"type": kind, "attachment": value, "toolUseResult": value, "sessionId": value})
     small_talk(file)

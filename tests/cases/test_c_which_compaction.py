@@ -257,7 +257,13 @@ def test_c7_in_wait_mode_a_hanging_model_is_waited_for_until_the_timeout(world, 
 
 def test_c8_inside_the_models_own_process_no_hook_does_anything(world, asked):
     world.session()
-    for hook in ("pre_compact", "session_start", "session_index", "post_compact", "user_prompt_submit"):
+    for hook in (
+        "pre_compact",
+        "session_start",
+        "session_index",
+        "post_compact",
+        "user_prompt_submit",
+    ):
         assert world.run(hook, KEEPTHREAD_CHILD="1").stdout == ""
     assert not world.state.exists()
 

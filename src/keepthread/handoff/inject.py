@@ -23,6 +23,8 @@ _LIMIT = 8 * 1024 * 1024
 _POLL = 0.02  # seconds
 _BETWEEN = 0.3  # seconds; the files of one handoff are written within milliseconds
 _DAY = 86_400
+_NEWS = 1_800  # units of what happened since the handoff
+_LEFT_OUT = "\n… what stood here was left out for what is new."
 _LONGEST = 180.0  # seconds; a worker ends itself long before
 DEFAULTS: Mapping[str, Any] = {
     "disable": False,
@@ -237,20 +239,21 @@ def compose(
 ) -> str:
     """Return the stored text, with its age when it is old and what happened since, within `budget` UTF-16 units.
 
-    Only optional sections give way: `cuts` says where the text may end.
+    Optional sections give way first: `cuts` says where the text may end. When what is required fills the budget, the
+    end of its last section gives way too, since the newest words of the user outweigh it.
     """
     text = str(stored.get("text", ""))
     closing = str(stored.get("closing", ""))
-    added = _age(stored, now) + _since(newer, env)
+    added = _age(stored, now) + _since(newer, env, min(_NEWS, budget // 4))
     room = budget - _units(added) - _units(closing)
     if _units(text) > room:
         cuts = [c for c in stored.get("cuts", []) if isinstance(c, int) and 0 < c <= len(text)]
         fitting = [c for c in cuts if _units(text[:c]) <= room]
-        if (
-            not fitting
-        ):  # the required part alone fills the budget: it goes first, the news gives way
-            return _cut(text[: min(cuts, default=len(text))], budget - _units(closing)) + closing
-        text = text[: max(fitting)]
+        if fitting:
+            text = text[: max(fitting)]
+        else:
+            text = _cut(text[: min(cuts, default=len(text))], room - _units(_LEFT_OUT))
+            text = text[: text.rfind("\n") + 1 or None].rstrip() + _LEFT_OUT
     return text + added + closing
 
 
@@ -264,8 +267,9 @@ def _age(stored: Mapping[str, Any], now: float) -> str:
     )
 
 
-def _since(newer: Mapping[str, Any], env: Mapping[str, str]) -> str:
-    asks, edits = newer["asks"][-5:], list(dict.fromkeys(newer["edits"]))[-20:]
+def _since(newer: Mapping[str, Any], env: Mapping[str, str], room: int) -> str:
+    """Return what is new in at most `room` units: the newest words of the user, then the files edited last."""
+    asks, edits = newer["asks"][-5:], list(dict.fromkeys(newer["edits"][::-1]))[:20]
     if not asks and not edits:
         return ""
     # Imported here: only a transcript that went on past its handoff needs them.
@@ -275,12 +279,23 @@ def _since(newer: Mapping[str, Any], env: Mapping[str, str]) -> str:
     secrets = redact.environment_secrets(env)
 
     def flat(text: str) -> str:
-        return _cut(" ".join(defuse(redact.text(text, secrets)).split()), 600)
+        return _cut(" ".join(defuse(redact.text(text, secrets)).split()), 300)
 
-    lines = [f"- the user asked: {flat(ask)}" for ask in asks]
-    if edits:
-        lines.append("- edited: " + ", ".join(flat(edit) for edit in edits))
-    return "\n\nSince this record was made:\n" + "\n".join(lines)
+    title = "\n\nSince this record was made:"
+    room -= _units(title)
+    lines: list[str] = []
+    for line in [f"\n- the user asked: {flat(ask)}" for ask in reversed(asks)]:
+        if _units(line) <= room:
+            lines.insert(0, line)
+            room -= _units(line)
+    start = "\n- edited: "
+    names = ""
+    for edit in map(flat, edits):
+        name = f", {edit}" if names else start + edit
+        if _units(name) <= room:
+            names += name
+            room -= _units(name)
+    return title + "".join(lines) + names if lines or names else ""
 
 
 def _units(text: str) -> int:
