@@ -26,6 +26,7 @@ _MOST_TOKENS = 10**9  # beyond any context; what says more is no figure of the A
 _LONGEST_TITLE = 200  # characters
 _PROMPTS = frozenset(("prompt", "queued", "command"))
 _TITLES = ("customTitle", "aiTitle")
+_TRIGGERS = {name: name for name in ("auto", "manual")}
 
 
 class Point(NamedTuple):
@@ -40,7 +41,8 @@ class Point(NamedTuple):
 class Fold(NamedTuple):
     """A compaction: its number in the file, the answers before it, who asked for it, and the tokens around it.
 
-    `before` is the host's figure, `after` the API's with the first answer after it; 0 when not known.
+    `trigger` is "auto", "manual", or "" when the host does not say. `before` is the host's figure, `after` the API's
+    with the first answer after it; 0 when not known.
     """
 
     ordinal: int
@@ -153,7 +155,7 @@ class _Reader:
             self.steps.append(
                 _Fold(
                     self.answers,
-                    string(details.get("trigger")),
+                    _TRIGGERS.get(string(details.get("trigger")), ""),
                     _tokens(details.get("preTokens")),
                     _tokens(details.get("postTokens")),
                     self._time(raw),
@@ -201,7 +203,7 @@ class _Reader:
         return Point(self.answers - step.later, turn, step.tokens, step.at)
 
     def _folds(self, steps: Sequence[_Answer | _Fold]) -> list[Fold]:
-        """Return the compactions. The first answer after one counts all that is sent; the host's own figure does not."""
+        """Return the compactions; after one, the API counts all that is sent, and the host's own figure does not."""
         found: list[Fold] = []
         for index, step in enumerate(steps):
             if isinstance(step, _Fold):
