@@ -83,7 +83,7 @@ def take(
     handoff["meta"]["reason"] = reason
     handoff = cast(Handoff, redact.document(handoff, outlet.secrets))
     if previous is not None:
-        handoff = carry(handoff, previous, now=handoff["meta"]["generated_at"])
+        handoff = _carried(handoff, previous, outlet.state)
     worker = read_worker(outlet.state, job.session_id) if outlet.state else None
     tokens = _new_tokens(transcript, worker, ordinal)
     if tokens is not None and tokens < ENOUGH_NEW and reason is None:
@@ -91,6 +91,19 @@ def take(
     handoff["meta"]["seconds"] = round(time.monotonic() - started, 3)
     publish(handoff, outlet)
     return Checkpoint(handoff, fresh=True, new_tokens=tokens)
+
+
+def _carried(handoff: Handoff, previous: Handoff, state: str) -> Handoff:
+    """Carry the previous handoff's judgement over; where it had none, the host's summary says something of it."""
+    at, before = handoff["meta"]["generated_at"], previous["meta"]
+    carried = carry(handoff, previous, now=at)
+    if before["status"] == "complete" or not state:
+        return carried
+    # Imported here: most compactions have no use for it.
+    from keepthread.handoff.host_summary import lay_over, summary_since
+
+    summary = summary_since(state, before["session_id"], before["generated_at"])
+    return lay_over(carried, summary, before["generated_at"], at) if summary else carried
 
 
 def now() -> str:
