@@ -21,6 +21,7 @@ _OUTPUT = 2_000
 _ONE_OUTPUT = 64_000
 _ALL_OUTPUT = 300_000
 _NEARBY = 8
+_FEW_LINES = 60
 _LONGEST = 300
 _HALF = 5
 
@@ -31,9 +32,10 @@ _POINTED = 3.0  # where and what of a tool's input
 _OPTION = 0.6  # an option in a command line
 _REPLACED = 1.5  # the old text of an edit
 _WRITTEN = 0.8  # new content
-_FAILED = 1.5
+_FAILED = 0.8
 _READ = 0.5
-_REPORTED = 1.5  # what a subagent answered
+_SEARCHED = 3.0  # times that, where a few lines were asked for: somebody knew what stands there
+_REPORTED = 1.5  # what describes the work: an issue, a document
 _PRINTED = 0.4
 _SUMMED = 1.5  # the host's summary of what came before
 
@@ -56,14 +58,12 @@ _POINTING = (
     "name_path",
 )
 _PROSE = ("description", "prompt", "plan", "content", "message")
-_REPORTERS = frozenset(("Task", "Agent", "TaskOutput", "WebFetch"))
 _SPEAKING = frozenset(
     ("prompt", "queued", "command", "rejection", "approval", "answer", "bash", "memory", "reply")
 )
 # What stands in outputs and inputs by the hundred and is hardly ever used again, unless somebody speaks of it.
 _RARELY_NEEDED: Mapping[str, float] = {
-    "uuid": 0.3, "number": 0.3, "flag": 0.4, "hash": 0.5, "issue": 0.5, "url": 0.6, "dotted": 0.6, "plain": 0.6,
-    "path": 0.8,
+    "number": 0.1, "url": 0.1, "uuid": 0.3, "dotted": 0.4, "hash": 0.5, "issue": 0.5, "plain": 0.6, "path": 0.8,
 }  # fmt: skip
 # Commands and tools whose output says what is to be done.
 _DESCRIBES = re.compile(
@@ -121,6 +121,11 @@ def _rooms(items: Sequence[Item]) -> dict[int, int]:
 def _without_colours(found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Leave out what in a file's content is a colour rather than an issue: #888."""
     return [pair for pair in found if not pair[0].startswith("#")]
+
+
+def _is_narrow(call: Call) -> bool:
+    limit = call.input.get("limit")
+    return isinstance(limit, int) and limit <= _FEW_LINES
 
 
 def _ends(text: str, room: int) -> str:
@@ -270,7 +275,7 @@ class _Index:
             return
         text = call.result.text
         if call.result.is_error:
-            self._take(self._found(_ends(text, _OUTPUT), strong=False), _FAILED * recency, path, 1)
+            self._take(self._found(_ends(text, _TEXT), strong=False), _FAILED * recency, path, 1)
         elif room and not calls.is_edit(call):
             text = _ends(text, room)
             weight = self._result_weight(call, path) * recency
@@ -281,18 +286,14 @@ class _Index:
 
     def _result_weight(self, call: Call, path: str) -> float:
         """Return how much a result's names count: what describes the work counts more than what is worked on."""
-        if (
-            call.name in _REPORTERS
-            or _DESCRIBES.search(calls.command_of(call))
-            or _ISSUE_TOOL.search(call.name)
-        ):
+        if _DESCRIBES.search(calls.command_of(call)) or _ISSUE_TOOL.search(call.name):
             return _REPORTED
         if not calls.is_read(call):
             return _PRINTED
         asked_for = path in self.known and self.known[path].score >= _TYPED
         if path.lower().endswith(_DOCUMENTS):
             return _REPORTED * (1.5 if asked_for else 1.0)
-        return _READ * (1.5 if asked_for else 1.0)
+        return _READ * (1.5 if asked_for else 1.0) * (_SEARCHED if _is_narrow(call) else 1.0)
 
     def _found(self, text: str, *, strong: bool) -> Found:
         """Return the different names in a text."""

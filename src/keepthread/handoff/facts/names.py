@@ -13,7 +13,7 @@ from keepthread.handoff.facts.text import word_set
 
 Found = tuple[tuple[str, str], ...]
 
-_TOKEN = re.compile(r"[\w$@#~./\\:%+-]{3,}")
+_TOKEN = re.compile(r"[\w$@#~./\\:%+-]{3,}|#[1-9]\b")
 _URL = re.compile(
     r"\b(?:https?|wss?|ssh|git|postgres(?:ql)?|redis|mongodb|file)://[^\s\"'`<>\\|^{}，。）、]{3,300}"
 )
@@ -140,7 +140,7 @@ def _names(token: str, strong: bool) -> Found:
     bare = token.rstrip(".,:;!?-+%/\\~@#$")
     bare = bare.lstrip(",:;!?%+-") if not bare.startswith("#") else bare
     if len(bare) < 3 or len(bare) > 240 or bare in _NOT_NAMES:
-        return ()
+        return ((bare, "issue"),) if len(bare) == 2 and bare[0] == "#" and bare[1].isdigit() else ()
     fixed = _fixed_form(bare)
     if fixed:
         return ((bare, fixed),)
@@ -192,12 +192,7 @@ def _written_form(bare: str, strong: bool) -> Found:
     if strong and _KEBAB.fullmatch(bare) and len(bare) > 4:
         return ((bare, "name"),)
     if ":" in bare or "-" in bare:
-        parts = re.split(r"[:\-+%~@#]+", bare)
-        return tuple(
-            (part, "name")
-            for part in parts
-            if len(part) > 3 and _WORD.fullmatch(part) and _is_code_word(part)
-        )
+        return _code_words(part for part in re.split(r"[:\-+%~@#]+", bare) if len(part) > 3)
     return ()
 
 
@@ -230,9 +225,7 @@ def _path(bare: str, strong: bool) -> Found:
 def _qualified(bare: str, mark: str) -> Found:
     parts = [part for part in bare.split(mark) if part]
     if len(parts) < 2 or not all(_WORD.fullmatch(part) for part in parts):
-        return tuple(
-            (part, "name") for part in parts if _WORD.fullmatch(part) and _is_code_word(part)
-        )
+        return _code_words(parts)
     last = parts[-1]
     whole = (bare.strip(":"), "name")
     return (whole, (last, "name")) if _is_code_word(last) else (whole,)
@@ -240,21 +233,27 @@ def _qualified(bare: str, mark: str) -> Found:
 
 def _dotted(bare: str, strong: bool) -> Found:
     if bare.startswith("."):
-        # ".map" is a method, ".go" an extension; only what is known as a file counts.
-        return ((bare, "path"),) if strong and _DOTFILE.fullmatch(bare) else ()
+        # ".go" is an extension, ".map" a plain word's method: what is known as a file counts, and code names.
+        if strong and _DOTFILE.fullmatch(bare):
+            return ((bare, "path"),)
+        return _code_words(bare.split("."))
     if _has_file_extension(bare) and not bare.startswith("self."):
         return ((bare, "path"),)
     inner = bare.strip(".")
     for owner in ("self.", "this.", "cls."):
         inner = inner.removeprefix(owner)
     parts = inner.split(".")
-    own = tuple((part, "name") for part in parts if _WORD.fullmatch(part) and _is_code_word(part))
+    own = _code_words(parts)
     if not all(_WORD.fullmatch(part) for part in parts) or len(parts) == 1:
         return own
     plain = all(part[:1].isupper() and part[1:].islower() for part in parts)
     if len(parts) > 4 or len(inner) < 5 or plain:
         return own
     return ((inner, "name"), *own) if strong or own or inner.islower() else own
+
+
+def _code_words(parts: Iterable[str]) -> Found:
+    return tuple((part, "name") for part in parts if _WORD.fullmatch(part) and _is_code_word(part))
 
 
 def _is_code_word(word: str) -> bool:
