@@ -261,6 +261,30 @@ def test_what_cannot_be_done_is_refused(
     assert run.stderr.splitlines()[0] == f"keepthread: {message}"
 
 
+@pytest.mark.parametrize("found", [("git", "npm"), ("git",), ()])
+def test_ci_installs_what_a_new_machine_lacks_and_runs_the_readme_s_command(
+    found: tuple[str, ...], tmp_path: Path
+) -> None:
+    """One call of apt-get for everything, none when all is there; then ./install.sh --test."""
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci" / "run")
+    (tmp_path / "install.sh").write_text('#!/bin/sh\necho "install.sh $* CI=$CI"\n')
+    (tmp_path / "install.sh").chmod(0o755)
+    scripts = dict.fromkeys((*found, "python3"), "exit 0")
+    scripts |= {"apt-get": 'echo "apt-get $*"', "sudo": 'exec "$@"'}
+    path = tools(tmp_path / "bin", **scripts)
+    run = subprocess.run(
+        ["bash", str(tmp_path / ".ci" / "run")], env={"PATH": path}, capture_output=True, text=True
+    )
+    *calls, last = run.stdout.splitlines()
+    wanted = [name for name in ("git", "npm") if name not in found]
+    installed = [word for line in calls[1:] for word in line.partition("recommends ")[2].split()]
+
+    assert (run.returncode, last) == (0, "install.sh --test CI=true")
+    assert [word for word in installed if word != "ca-certificates"] == wanted
+    assert len(calls) in (0, 2)
+
+
 def test_the_script_is_plain_bash_3_2_and_has_no_carriage_returns() -> None:
     """macOS ships bash 3.2: no associative arrays, no case changes, no mapfile, no |&."""
     for path in (ROOT / "install.sh", ROOT / ".ci" / "run"):
