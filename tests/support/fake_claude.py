@@ -36,6 +36,7 @@ class FakeClaude:
         login          what it needs: "key" refuses without ANTHROPIC_API_KEY, "stored" refuses with --bare
         runs           [argv, stdin]: a program run with the environment it got
         session        true: it leaves a session file where the real one would
+        turns          a list of all this: the first run does what the first says, and so on; the last one stays
     """
 
     def __init__(self, folder: Path, **behaviour: Any) -> None:
@@ -57,6 +58,11 @@ class FakeClaude:
         self.behave(
             result={"result": json.dumps(document), "structured_output": document}, **behaviour
         )
+
+    def answer_in_turn(self, *documents: dict[str, Any]) -> None:
+        """Let its runs answer with one document after the other."""
+        results = [{"result": json.dumps(d), "structured_output": d} for d in documents]
+        self.behave(turns=[{"result": result} for result in results])
 
     def env(self, home: Path, **more: str) -> dict[str, str]:
         """Return an environment with it on PATH and an API key, as a hook of the host would have it."""
@@ -100,6 +106,8 @@ def _note(path: Path, text: str) -> None:
 
 def _main(folder: Path) -> int:
     act = json.loads((folder / "behaviour.json").read_text(encoding="utf-8"))
+    if act.get("turns"):
+        act = act["turns"][min(len(_lines(folder / "calls.jsonl")), len(act["turns"]) - 1)]
     _note(folder / "pids", str(os.getpid()))
     if act.get("deaf"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
