@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
 
 from keepthread.engines import login as logins
+from keepthread.engines.claude_flags import Flags, listed, unknown_flag
 from keepthread.engines.claude_reply import read
 from keepthread.engines.model import Answer, Deadline, EngineError, Readiness, Request
-from keepthread.engines.process import run
+from keepthread.engines.process import Completed, run
 
 NAME = "claude"
 
@@ -65,6 +66,7 @@ class ClaudeEngine:
         self._config_dir = config_dir
         self._project = project
         self._platform = platform
+        self._flags = Flags()  # learned from the program when it turns out to be an older one
 
     @property
     def name(self) -> str:
@@ -99,19 +101,43 @@ class ClaudeEngine:
         login = logins.find(self._env, self._config_dir, self._platform)
         if not found or login is None:
             raise EngineError("no_login", self.readiness().why, permanent=True)
-        prompt = request.prompt.encode("utf-8", "replace")
+        done = self._run(found, login, request, deadline)
+        if self._flags.known is None and unknown_flag(done):
+            self._flags = self._of_version(found, login, deadline)
+            done = self._run(found, login, request, deadline)
+        return read(done, request, NAME)
+
+    def _run(
+        self, found: str, login: logins.Login, request: Request, deadline: Deadline
+    ) -> Completed:
+        prompt = self._flags.prompt(request).encode("utf-8", "replace")
         if len(prompt) > _STDIN:
-            raise EngineError(
-                "overflow", f"the prompt has {len(prompt)} bytes, claude takes {_STDIN}"
-            )
+            detail = f"the prompt has {len(prompt)} bytes, claude takes {_STDIN}"
+            raise EngineError("overflow", detail)
+        arguments = self._flags.arguments(login, request)
+        return self._start(found, login, arguments, prompt, deadline)
+
+    def _of_version(self, found: str, login: logins.Login, deadline: Deadline) -> Flags:
+        """Ask an older program for what it knows."""
+        done = self._start(found, login, ["--help"], b"", deadline)
+        return Flags(listed(done.stdout.decode("utf-8", "replace")))
+
+    def _start(
+        self,
+        found: str,
+        login: logins.Login,
+        arguments: list[str],
+        stdin: bytes,
+        deadline: Deadline,
+    ) -> Completed:
         # An empty folder of its own: no project's files, settings or session list come into play.
         with tempfile.TemporaryDirectory(
             prefix="keepthread-", ignore_cleanup_errors=True
         ) as folder:
             try:
-                done = run(
-                    arguments(found, login, request),
-                    stdin=prompt,
+                return run(
+                    [*launched(found, self._env), *arguments],
+                    stdin=stdin,
                     env=child_env(self._env, login),
                     cwd=folder,
                     deadline=deadline,
@@ -120,7 +146,9 @@ class ClaudeEngine:
                 raise EngineError(
                     "no_login", f"{found} cannot be started: {error.strerror}", permanent=True
                 ) from error
-        return read(done, request, NAME)
+            finally:
+                if not self._flags.takes("--no-session-persistence"):
+                    _forget_session(self._config_dir, folder)
 
 
 def program(env: Mapping[str, str], project: str, platform: str = sys.platform) -> str:
@@ -133,25 +161,10 @@ def program(env: Mapping[str, str], project: str, platform: str = sys.platform) 
     for folder in (*env.get("PATH", "").split(os.pathsep), os.path.join(home, ".local", "bin")):
         for name in names if os.path.isabs(folder) else ():
             found = shutil.which(name, path=folder)
-            if found and not _inside(found, project):
-                return _behind_shim(found)
+            started = _behind_shim(found) if found and not _inside(found, project) else ""
+            if started:
+                return started
     return ""
-
-
-def arguments(found: str, login: logins.Login, request: Request) -> list[str]:
-    """Return the child's argument list. The prompt is not in it: every user of the machine can read that list."""
-    # The program refuses a schema that names its own draft.
-    schema = {key: value for key, value in request.schema.items() if key not in ("$schema", "$id")}
-    argv = [found, "-p", *login.flags, "--tools", "", "--strict-mcp-config"]
-    argv += ["--no-session-persistence", "--output-format", "json"]
-    # Two turns are normal with a schema, so the number of turns is never limited.
-    argv += ["--json-schema", json.dumps(schema, separators=(",", ":"))]
-    argv += ["--system-prompt", request.system]
-    if request.model:
-        argv += ["--model", request.model]
-    if request.effort:
-        argv += ["--effort", request.effort]
-    return argv
 
 
 def child_env(env: Mapping[str, str], login: logins.Login) -> dict[str, str]:
@@ -175,9 +188,25 @@ def _inside(path: str, project: str) -> bool:
 
 
 def _behind_shim(found: str) -> str:
-    """Return the program that npm's Windows shim starts, since a .cmd file mangles quotes in arguments. Unverified."""
+    """Return what npm's Windows shim starts, "" when it is not where npm puts it.
+
+    A .cmd file is run by a shell, whatever its caller does, and that shell reads quotes and percent signs in arguments.
+    """
     if not found.lower().endswith(".cmd"):
         return found
     package = os.path.join(os.path.dirname(found), "node_modules", "@anthropic-ai", "claude-code")
-    inner = os.path.join(package, "bin", "claude.exe")
-    return inner if os.path.isfile(inner) else found
+    inner = (os.path.join(package, "bin", "claude.exe"), os.path.join(package, "cli.js"))
+    return next((path for path in inner if os.path.isfile(path)), "")
+
+
+def launched(found: str, env: Mapping[str, str]) -> list[str]:
+    """Return how the program is started: older ones behind a shim are scripts for node."""
+    if not found.lower().endswith(".js"):
+        return [found]
+    return [shutil.which("node", path=env.get("PATH", "")) or "node", found]
+
+
+def _forget_session(config_dir: str, folder: str) -> None:
+    """Remove the session an older program has stored for our folder, which no other session can have."""
+    slug = re.sub(r"[^a-zA-Z0-9]", "-", os.path.realpath(folder))
+    shutil.rmtree(os.path.join(config_dir, "projects", slug), ignore_errors=True)

@@ -6,8 +6,9 @@ import json
 import re
 from typing import Any
 
-from keepthread.engines import parse, rejects
+from keepthread.engines import overflow, parse, rejects
 from keepthread.engines.answers import checked, document_in, permanent
+from keepthread.engines.claude_flags import too_old, unknown_flag
 from keepthread.engines.model import Answer, EngineError, Request
 from keepthread.engines.process import Completed
 
@@ -53,8 +54,10 @@ def _envelope(stdout: str) -> dict[str, Any] | None:
 def _error(reply: dict[str, Any], returncode: int) -> EngineError:
     status = reply.get("api_error_status")
     # The words come before the status: a 400 may be anything, and a 403 or a 429 a matter of billing.
-    reason, words = rejects.failure(_said(reply)) or (None, "")
-    if reply.get("terminal_reason") in ("prompt_too_long", "blocking_limit"):
+    said = _said(reply)
+    reason, words = rejects.failure(said) or (None, "")
+    too_large = overflow.recognise(said)
+    if too_large or reply.get("terminal_reason") in ("prompt_too_long", "blocking_limit"):
         reason = "overflow"
     detail = f"claude failed with exit code {returncode}"
     if reply.get("subtype") != "success":
@@ -67,8 +70,12 @@ def _error(reply: dict[str, Any], returncode: int) -> EngineError:
         reason or "bad_answer",
         f"{detail}: {words}" if words else detail,
         # A model that is not there will not come.
-        permanent=permanent(reason, words) or status == 404,
+        permanent=permanent(reason, words)
+        or status == 404
+        or bool(too_large and too_large.terminal),
         cost_usd=_cost(reply),
+        observed_tokens=too_large.tokens if too_large else None,
+        limit_tokens=too_large.limit if too_large else None,
     )
 
 
@@ -93,10 +100,9 @@ def _plain(done: Completed, stdout: str, request: Request, engine: str) -> Answe
     if failed:
         raise EngineError(failed[0], failed[1], permanent=permanent(*failed))
     detail = f"claude ended with exit code {done.returncode} and no result"
-    if "unknown option" in stderr:
-        # The same flags will fail again.
-        detail = "claude does not know one of our flags, it is too old"
-        raise EngineError("bad_answer", detail, permanent=True)
+    flag = unknown_flag(done)
+    if flag:  # and the same flags will fail again
+        raise too_old(flag)
     raise EngineError("bad_answer", detail)
 
 
