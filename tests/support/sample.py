@@ -23,8 +23,16 @@ def write_sample(path: Path) -> None:
         "Never touch the files under data/raw/, they are the reference. Use httpx for downloads, never requests."
     )
     s.assistant("I'll look at the importer first.", tokens=21_000)
-    s.tool("Grep", {"pattern": "def parse_day", "path": "src"}, "src/tidewatch/importer.py:41:def parse_day(")
-    s.read(f"{ROOT}/src/tidewatch/importer.py", "41\tdef parse_day(lines: list[str]) -> list[Reading]:", tokens=24_000)
+    s.tool(
+        "Grep",
+        {"pattern": "def parse_day", "path": "src"},
+        "src/tidewatch/importer.py:41:def parse_day(",
+    )
+    s.read(
+        f"{ROOT}/src/tidewatch/importer.py",
+        "41\tdef parse_day(lines: list[str]) -> list[Reading]:",
+        tokens=24_000,
+    )
     s.read(f"{ROOT}/tests/test_importer.py", "12\tdef test_parse_day_keeps_order():")
     s.bash("pytest -q tests/test_importer.py", "5 passed in 0.21s", tokens=27_500)
     s.assistant(
@@ -44,11 +52,16 @@ def write_sample(path: Path) -> None:
         tokens=33_000,
     )
     s.bash("pytest -q", "6 passed in 0.34s", tokens=35_000)
-    s.user("Good. Do not cache whole days in memory, the Pi has 512 MB. Now the downloader: it must resume partial files.")
+    s.user(
+        "Good. Do not cache whole days in memory, the Pi has 512 MB. Now the downloader: it must resume partial files."
+    )
     s.assistant("I could keep the day's bytes in a dict and flush at the end.", tokens=37_000)
     call = s.tool(
         "Write",
-        {"file_path": f"{ROOT}/src/tidewatch/cache.py", "content": "CACHE: dict[str, bytes] = {}\n"},
+        {
+            "file_path": f"{ROOT}/src/tidewatch/cache.py",
+            "content": "CACHE: dict[str, bytes] = {}\n",
+        },
         None,
         tokens=38_000,
     )
@@ -63,11 +76,16 @@ def write_sample(path: Path) -> None:
     s.assistant("Understood: `.part` files and a Range header.", tokens=40_000)
     s.write(
         f"{ROOT}/src/tidewatch/download.py",
-        "import httpx\n\n\ndef resume_download(url: str, target: Path) -> Path:\n    part = target.with_suffix('.part')\n",
+        "import httpx\n\n\ndef resume_download(url: str, target: Path) -> Path:\n"
+        "    part = target.with_suffix('.part')\n",
         tokens=43_000,
     )
     s.edit(f"{ROOT}/src/tidewatch/cli.py", "fetch(", "resume_download(", tokens=45_000)
-    s.bash("git commit -qam 'Keep the last reading of a day' && git rev-parse --short HEAD", "7c41e9d", tokens=46_000)
+    s.bash(
+        "git commit -qam 'Keep the last reading of a day' && git rev-parse --short HEAD",
+        "7c41e9d",
+        tokens=46_000,
+    )
     s.bash(
         "pytest -q tests/test_download.py",
         "Exit code 1\nE   AssertionError: expected status 206, got 200\n"
@@ -79,8 +97,15 @@ def write_sample(path: Path) -> None:
         "TodoWrite",
         {
             "todos": [
-                {"content": "Footer detection in parse_day", "status": "completed", "activeForm": "Fixing"},
-                {"content": "resume_download sends Range when the .part file is not empty", "status": "in_progress"},
+                {
+                    "content": "Footer detection in parse_day",
+                    "status": "completed",
+                    "activeForm": "Fixing",
+                },
+                {
+                    "content": "resume_download sends Range when the .part file is not empty",
+                    "status": "in_progress",
+                },
                 {"content": "Document TIDEWATCH_DATA_DIR in README.md", "status": "pending"},
             ]
         },
