@@ -95,7 +95,8 @@ class Line:
                 trust_env=False,
                 proxy=proxy_for(url, self._env),
                 verify=_certificates(self._endpoint.ca_bundle),
-                timeout=httpx.Timeout(max(deadline.left(), 0.001)),
+                # A little earlier than all is ended from outside, which leaves a half-made connection open.
+                timeout=httpx.Timeout(max(deadline.left() * 0.95, 0.001)),
                 # A server that sends us elsewhere would get the key and the prompt sent there.
                 follow_redirects=False,
             ) as client,
@@ -154,9 +155,22 @@ def _before(deadline: Deadline, work: Coroutine[Any, Any, Reply]) -> Reply:
     except asyncio.TimeoutError:  # before Python 3.11 a class of its own
         raise TimeoutError from None
     finally:
+        loop.run_until_complete(_settle())
         loop.run_until_complete(loop.shutdown_asyncgens())
         # The thread that looks a name up cannot be ended, so nobody waits for it.
         loop.close()
+
+
+async def _settle() -> None:
+    """End what an interrupt left running, and let closed connections be done with."""
+    import asyncio
+
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
 
 
 def _certificates(bundle: str) -> ssl.SSLContext | bool:
