@@ -23,7 +23,7 @@ from keepthread.transcript.wording import is_local_command
 MOST_POINTS = 240  # in what is returned; more than a screen can show
 _MOST_HELD = 20_000  # while reading
 _MOST_TOKENS = 10**9  # beyond any context; what says more is no figure of the API
-_LONGEST_TITLE = 200  # characters
+_LONGEST_TITLE, _LONGEST_RAW = 140, 4_000  # characters, blanks in a row as one and as they are
 _PROMPTS = frozenset(("prompt", "queued", "command"))
 _TITLES = ("customTitle", "aiTitle")
 _TRIGGERS = {name: name for name in ("auto", "manual")}
@@ -131,7 +131,7 @@ class _Reader:
         steps = thinned(self.steps[::-1], MOST_POINTS)
         title = next((self.titles[key] for key in _TITLES if key in self.titles), self.first)
         return {
-            "title": " ".join(clean(title).split())[:_LONGEST_TITLE],
+            "title": _cut(" ".join(clean(title[:_LONGEST_RAW]).split())),
             "model": self.model,
             "started": self.started,
             "ended": self.ended,
@@ -225,6 +225,10 @@ def thinned(steps: Sequence[_Answer | _Fold], most: int) -> list[_Answer | _Fold
         or index == last
         or any(isinstance(near, _Fold) for near in steps[max(0, index - 1) : index + 2])
     ]
+
+
+def _cut(title: str) -> str:
+    return title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1].rstrip()}…"
 
 
 def _tokens_of(steps: Sequence[_Answer | _Fold]) -> int:

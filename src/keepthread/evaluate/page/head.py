@@ -12,10 +12,10 @@ from keepthread.evaluate.page.parts import NAMES, bar, cards, moment, part
 from keepthread.evaluate.page.totals import HOST, SYSTEMS, TOGETHER
 
 _KINDS: tuple[tuple[Kind, str], ...] = (
-    ("needed", "Names, paths, commands, URLs needed again"),
-    ("rules", "Rules its user typed, word for word"),
-    ("edited", "Files edited before it"),
-    ("ask", "The pending ask"),
+    ("needed", "Names, paths, commands"),
+    ("rules", "Rules, word for word"),
+    ("edited", "Edited files"),
+    ("ask", "Pending ask"),
 )
 
 
@@ -53,11 +53,12 @@ def _verdict(sums: Totals, sessions: int) -> Markup:
     lost = {name: _lost(sums, name) for name in (HOST, TOGETHER)}
     return element(
         "p",
-        f"Of {words.counted(needed, 'thing')} needed again after a compaction, the host’s summary alone had lost ",
+        f"Of {words.counted(needed, 'name, path or command', 'names, paths and commands')} ",
+        "needed again after a compaction, the host’s summary alone had lost ",
         element("strong", lost[HOST], class_="lost-host"),
-        "; with keepthread’s texts beside it ",
+        "; with keepthread’s texts beside it, ",
         element("strong", lost[TOGETHER], class_="lost-own"),
-        " are missing.",
+        ".",
         class_="verdict",
     )
 
@@ -76,9 +77,11 @@ def _held(sums: Totals) -> Markup:
     titles = ["Still there afterwards", *(told for _, told in kinds)]
     note = (
         "keepthread’s texts are those its hook computes at that point of the transcript, without asking a model. "
-        "Counts alone; `keepthread eval --show FILE` names what was missed."
+        "These are counts alone; ",
+        element("code", "keepthread eval --show FILE"),
+        " names what was missed.",
     )
-    return joined(cards(_measured(sums), titles, rows, "held"), element("p", note, class_="note"))
+    return joined(cards(_measured(sums), titles, rows, "held"), element("p", *note, class_="note"))
 
 
 def _measured(sums: Totals) -> str:
@@ -105,9 +108,10 @@ def _sums(report: Report) -> Markup:
         ),
         ("Folded away", words.tokens(sums["folded"]), "tokens taken out of contexts"),
         ("Handoffs stored", f"{sums['handoffs']:,}", handoffs if sums["handoffs"] else ""),
-        ("Their cost", words.money(sums["cost_usd"]), "as far as engines said"),
-        ("Their time", words.seconds(sums["seconds"]), "beside the host’s own"),
     ]
+    if sums["handoffs"]:
+        tiles.append(("Their cost", words.money(sums["cost_usd"]), "as far as engines said"))
+        tiles.append(("Their time", words.seconds(sums["seconds"]), "beside the host’s own"))
     items = [
         element(
             "div", element("dt", name), element("dd", element("b", value), element("small", more))
@@ -123,6 +127,7 @@ def overview(report: Report) -> Markup:
         "Sessions, newest first",
         (
             "Session",
+            "Last used",
             "Turns",
             "Peak context",
             "Compactions",
@@ -152,13 +157,14 @@ def _row(session: Session, number: int) -> tuple[Markup, list[str]]:
     timeline = session["timeline"]
     link = element("a", timeline["title"] or session["id"], href=f"#s{number}")
     cells = [
+        words.day(timeline["ended"]),
         f"{timeline['turns']:,}",
         words.tokens(peak(timeline)),
         f"{len(timeline['folds']):,}" if timeline["folds"] else "–",
         *_kept(session),
         _state(session),
     ]
-    return joined(link, element("small", words.day(timeline["ended"]))), cells
+    return link, cells
 
 
 def _kept(session: Session) -> Iterator[str]:

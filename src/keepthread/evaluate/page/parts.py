@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from keepthread.evaluate.page import words
-from keepthread.evaluate.page.markup import Markup, element, joined
+from keepthread.evaluate.page.markup import Markup, element
 from keepthread.evaluate.page.totals import CONTEXT, HOST, OWN, TOGETHER
 
 # What the texts are called on the page.
@@ -86,4 +86,4 @@ def part(held: int, whole: int) -> Markup:
     if not whole:
         return element("span", "–", class_="none")
     counts = element("small", f"{held:,} of {whole:,}")
-    return joined(element("b", words.percent(words.share(held, whole))), " ", counts)
+    return element("span", element("b", words.percent(words.share(held, whole))), " ", counts)

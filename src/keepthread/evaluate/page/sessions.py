@@ -41,7 +41,7 @@ def _about(session: Session) -> Markup:
         words.counted(timeline["turns"], "turn"),
         words.counted(timeline["answers"], "answer"),
         timeline["model"],
-        f"{session['size'] / 1_000_000:,.1f} MB",
+        words.size(session["size"]),
     ]
     parts = [moment(timeline["started"]), *(f" · {fact}" for fact in facts if fact), " · "]
     return element("p", *parts, element("code", session["id"]), class_="about")
@@ -50,7 +50,7 @@ def _about(session: Session) -> Markup:
 def _compactions(compactions: Sequence[Compaction]) -> Markup:
     if not compactions:
         return Markup()
-    told = "What was needed after each compaction, and what each text held of it"
+    told = "What each text held of what was needed afterwards; “→” leads from the host’s summary alone to all three"
     return cards(told, ("Compaction", *_COLUMNS), map(_row, compactions), "folds")
 
 
@@ -59,14 +59,16 @@ def _row(compaction: Compaction) -> tuple[Markup, list[Markup | str]]:
     told = element("small", ", ".join(filter(None, (trigger(fold), words.clock(fold.at)))))
     name = joined(element("b", f"No. {fold.ordinal}"), told, element("small", change(fold)))
     if score is None:
-        return name, ["not measured here, the file is too large: `keepthread eval FILE` does it"]
+        return name, [
+            joined("not measured: the file is large; ", element("code", "keepthread eval FILE"))
+        ]
     return name, [*_cells(score)]
 
 
 def _cells(score: Score) -> Iterator[Markup]:
     scored, needed = score["scored"], score["needed"]
     few = Markup() if scored else element("small", " too few to measure")
-    yield joined(element("b", f"{needed:,}"), few)
+    yield element("span", element("b", f"{needed:,}"), few)
     for system in SYSTEMS:
         held = score["systems"][system]["held"]
         shown = joined(bar(words.share(held, needed), system), part(held, needed))
@@ -74,15 +76,18 @@ def _cells(score: Score) -> Iterator[Markup]:
     host, together = score["systems"][HOST], score["systems"][TOGETHER]
     yield _both(host["rules"], together["rules"], score["rules"])
     yield _both(host["edited"], together["edited"], score["edited"])
-    yield _both(int(host["ask"]), int(together["ask"]), int(score["ask"]))
+    told = ["yes" if text["ask"] else "no" for text in (host, together)]
+    asked = element("span", f"{told[0]} → ", element("b", told[1]))
+    yield asked if score["ask"] else element("span", "–", class_="none")
 
 
 def _both(host: int, together: int, whole: int) -> Markup:
     """Return what the host's summary held and what all three did: "2 → 9 of 9"."""
     if not whole:
         return element("span", "–", class_="none")
-    counts = joined(f"{host:,} → ", element("b", f"{together:,}"))
-    return joined(counts, element("small", f" of {whole:,}"))
+    return element(
+        "span", f"{host:,} → ", element("b", f"{together:,}"), element("small", f" of {whole:,}")
+    )
 
 
 def _handoff(handoff: Stored | None, runs: Sequence[Runs]) -> Markup:

@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 
 def tokens(count: int) -> str:
-    """Return a number of tokens in three figures: 950, 31.2K, 167K, 1.09M."""
+    """Return a number of tokens in three figures at most: 950, 31.2K, 50K, 167K, 1.09M."""
     if count < 1_000:
         return str(count)
     if count < 999_500:
@@ -15,9 +15,16 @@ def tokens(count: int) -> str:
 
 
 def _three(value: float) -> str:
-    return (
-        f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
-    )
+    decimals = 0 if value >= 99.95 else 1 if value >= 9.995 else 2
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if decimals else text
+
+
+def size(count: int) -> str:
+    """Return a file's size: 24 kB, 3.5 MB, 1,240 MB."""
+    if count < 999_500:
+        return f"{count / 1_000:.0f} kB"
+    return f"{count / 1_000_000:.1f} MB" if count < 99_950_000 else f"{count / 1_000_000:,.0f} MB"
 
 
 def share(part: int, whole: int) -> float | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from keepthread import files
 from keepthread.errors import KeepthreadError
+from keepthread.evaluate.page import words
 from keepthread.evaluate.page.collect import collect
 from keepthread.evaluate.page.render import MARKER, page
 from keepthread.evaluate.run import Progress
@@ -38,7 +39,7 @@ def write_report(
         raise _refused(target, getattr(problem, "strerror", "") or str(problem)) from problem
     shown = len(report["sessions"])
     return (
-        f"Written to {target} ({shown:,} session{'s'[: shown != 1]}, {len(data) / 1000:,.0f} kB)\n"
+        f"Written to {target} ({words.counted(shown, 'session')}, {words.size(len(data))})\n"
         "It names sessions, files and rules: keep it out of git."
     )
 
