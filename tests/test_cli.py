@@ -33,7 +33,7 @@ def test_help_names_every_command(person: Person) -> None:
     commands = re.findall(r"^  (\w+) ", person.ok("--help").partition("Commands:")[2], re.MULTILINE)
 
     assert commands == sorted(
-        ["doctor", "eval", "handoff", "install", "logs", "show", "status", "uninstall"]
+        ["doctor", "eval", "handoff", "install", "logs", "report", "show", "status", "uninstall"]
     )
 
 
@@ -91,7 +91,9 @@ def test_a_bug_ends_with_3_and_is_in_the_log(person: Person) -> None:
 def test_an_interrupt_ends_with_130(person: Person) -> None:
     """Ctrl-C while the log is followed: no traceback."""
     log(person, "handoff", SESSION, "complete")
-    process = person.start("logs", "--follow")
+    # The tests may run in the background of a shell, which has SIGINT ignored there.
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    process = person.start("logs", "--follow", code=heard)
     assert process.stdout is not None
     assert "complete" in process.stdout.readline()
     process.send_signal(signal.SIGINT)

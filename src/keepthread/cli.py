@@ -6,7 +6,8 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import click
@@ -195,14 +196,37 @@ def evaluate(paths: tuple[str, ...], jobs: int | None, show: bool, as_json: bool
     """Measure what compactions cost: what was needed after them, and what each text held of it."""
     from keepthread.evaluate.report import eval_text
 
+    with _progress() as step:
+        text = eval_text(paths, jobs=jobs, show=show, as_json=as_json, progress=step)
+    _say(text)
+
+
+@cli.command()
+@click.option(
+    "--out",
+    default="",
+    metavar="FILE.html",
+    help="Where to write it; by default keepthread-report.html in the current folder.",
+)
+def report(out: str) -> None:
+    """Write a page of this project's sessions: what compactions cost, and what keepthread kept."""
+    from keepthread.evaluate.page.write import write_report
+
+    with _progress() as step:
+        told = write_report(dict(os.environ), os.getcwd(), out, progress=step)
+    _say(told)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """Show on standard error how many transcripts of how many are done."""
     with click.progressbar(length=1, file=sys.stderr, label="transcripts") as bar:
 
         def step(done: int, total: int) -> None:
             bar.length = total
             bar.update(done - bar.pos)
 
-        text = eval_text(paths, jobs=jobs, show=show, as_json=as_json, progress=step)
-    _say(text)
+        yield step
 
 
 def _say(text: str) -> None:
