@@ -369,7 +369,7 @@ def test_any_answer_merges_into_a_valid_carriable_handoff(task, texts, rules, ru
         ruled_out=ruled_out,
         open_questions=texts,
         next_steps=texts,
-        resume_prompt=task or "go on",
+        resume_prompt=task.strip() or "go on",
     )
     merged = completed(make_partial(), answer)
     assert validate(merged) == []
