@@ -11,6 +11,7 @@ from keepthread.transcript.model import Call
 SHELLS = frozenset(("Bash", "PowerShell"))
 EDITORS = frozenset(("Edit", "MultiEdit", "Write", "NotebookEdit"))
 READERS = frozenset(("Read", "NotebookRead"))
+AWAITERS = frozenset(("TaskOutput", "BashOutput", "AgentOutputTool"))
 SEARCHERS = frozenset(("Grep", "Glob", "LS"))
 
 _MCP_EDITOR = re.compile(

@@ -186,7 +186,8 @@ def family(piece: Piece) -> str:
 
 def _run(call: Call, command: str, at: int, ended: frozenset[str]) -> Run:
     outcome = calls.outcome(call)
-    if outcome == "running" and calls.background_id(call) in ended:
+    away = outcome == "running"
+    if away and calls.background_id(call) in ended:
         outcome = "ok"
     pieces = shell.pieces(command, powershell=call.name == "PowerShell")
     run = Run(at, call, command, shell.comparable(command), outcome, pieces)
@@ -201,8 +202,12 @@ def _run(call: Call, command: str, at: int, ended: frozenset[str]) -> Run:
         run.source = source(call.result.place)
         if run.tool and outcome in ("ok", "failed"):
             certain = not _hides_exit_code(command, run.check)
-            run.result = checks.result_line(
-                call.result.text, failed=outcome == "failed", certain=certain
+            run.result = (
+                "ended in the background"
+                if away
+                else checks.result_line(
+                    call.result.text, failed=outcome == "failed", certain=certain
+                )
             )
             if outcome == "ok" and checks.says_failed(run.result):
                 run.outcome = "failed"

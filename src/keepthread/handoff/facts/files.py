@@ -228,7 +228,9 @@ def _book_note(ledger: Ledger, note: Note, at: int, paths: Paths, history: dict[
             entry.note = "changed outside the session"
     elif note.kind == "file_history":
         for name, existed in as_dict(note.data.get("files")).items():
-            path = ledger.spelling(paths.show(as_text(name)))
+            path = paths.show(as_text(name), paths.root)
+            if path not in ledger.files:
+                path = ledger.spelling(paths.show(as_text(name))) or path
             if path:
                 history[path] = existed is not False
 

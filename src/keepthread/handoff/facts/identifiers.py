@@ -10,7 +10,7 @@ from keepthread.handoff.facts import calls, commands, names, shell
 from keepthread.handoff.facts.files import Touched
 from keepthread.handoff.facts.names import Found, Judge
 from keepthread.handoff.facts.paths import Paths, is_absolute
-from keepthread.handoff.facts.text import as_text
+from keepthread.handoff.facts.text import as_text, word_set
 from keepthread.handoff.model import Identifier
 from keepthread.transcript.model import Call, Item, Message, Note
 
@@ -74,6 +74,13 @@ _ISSUE_TOOL = re.compile(
     re.IGNORECASE,
 )
 _DOCUMENTS = (".md", ".mdx", ".rst", ".txt", ".adoc", ".markdown")
+_LABEL = re.compile(r"[\w./@+-]+(?: [\w./@:+-]+)*")
+_KEYWORDS = frozenset(("for", "case", "select", "function", "export", "set", "local", "return", "[", "[["))
+# The host's own words around what its tools and background tasks report.
+_HOST_WORDS = word_set(
+    """task_id task_type tool_use_id tool_use_error local_bash local_agent retrieval_status output_file exit_code
+    not_ready"""
+)
 _NO_PROSE = frozenset(("Write", "Edit", "MultiEdit", "NotebookEdit"))
 
 
@@ -118,14 +125,25 @@ def _rooms(items: Sequence[Item]) -> dict[int, int]:
     return rooms
 
 
-def _without_colours(found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def _without_colours(found: Found) -> Found:
     """Leave out what in a file's content is a colour rather than an issue: #888."""
-    return [pair for pair in found if not pair[0].startswith("#")]
+    return tuple(pair for pair in found if not pair[0].startswith("#"))
+
+
+def _program(command: str) -> str:
+    """Return what a command line does in two or three words, "" when these would be a piece of a script."""
+    acting = next((piece for piece in shell.pieces(command) if not commands.looks(piece)), None)
+    name = commands.family(acting) if acting else ""
+    return name if _LABEL.fullmatch(name) and name.split(" ", 1)[0] not in _KEYWORDS else ""
 
 
 def _is_narrow(call: Call) -> bool:
     limit = call.input.get("limit")
     return isinstance(limit, int) and limit <= _FEW_LINES
+
+
+def _without_host_words(found: Found) -> Found:
+    return tuple(pair for pair in found if pair[0] not in _HOST_WORDS)
 
 
 def _ends(text: str, room: int) -> str:
@@ -195,6 +213,8 @@ class _Index:
             else message.text[:_TEXT] + "\n" + message.text[-_TEXT:]
         )
         found = self._found(text, strong=message.via == "bash")
+        if message.via == "notification":
+            found = _without_host_words(found)
         quoted: dict[tuple[str, str], None] = {}
         for span in names.backticked(text):
             quoted.update(dict.fromkeys(self.judge.quoted(span)))
@@ -221,14 +241,7 @@ class _Index:
     def _shell(self, call: Call, recency: float) -> None:
         command = calls.command_of(call)
         head = shell.without_heredocs(command)[:_CONTENT]
-        acting = next((piece for piece in shell.pieces(head) if not commands.looks(piece)), None)
-        near = commands.family(acting) if acting else ""
-        self._take(
-            self._found(head, strong=True),
-            _POINTED * recency,
-            near if shell.concrete(near) else "",
-            1,
-        )
+        self._take(self._found(head, strong=True), _POINTED * recency, _program(head), 1)
         if len(head) < len(command):
             self._take(self._found(command[:_CONTENT], strong=False), _WRITTEN * recency, "", 0)
         self._take(
@@ -275,12 +288,17 @@ class _Index:
             return
         text = call.result.text
         if call.result.is_error:
-            self._take(self._found(_ends(text, _TEXT), strong=False), _FAILED * recency, path, 1)
+            found = _without_host_words(self._found(_ends(text, _TEXT), strong=False))
+            self._take(found, _FAILED * recency, path, 1)
         elif room and not calls.is_edit(call):
             text = _ends(text, room)
             weight = self._result_weight(call, path) * recency
             found = self._found(text, strong=False)
-            self._take(_without_colours(found) if calls.is_read(call) else found, weight, path, 2)
+            if calls.is_read(call):
+                found = _without_colours(found)
+            elif call.name in calls.AWAITERS:
+                found = _without_host_words(found)
+            self._take(found, weight, path, 2)
             for span in names.backticked(text) if weight >= _REPORTED * recency else ():
                 self._take(self.judge.quoted(span), weight * 0.3, path, 2)
 

@@ -23,7 +23,15 @@ _HASH = re.compile(r"(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}")
 _VERSION = re.compile(r"v?\d{1,4}\.\d{1,4}(?:\.\d{1,5}){1,2}(?:[-+][\w.]{1,20})?|v\d{1,3}\.\d{1,4}")
 _ISSUE = re.compile(r"(?:[\w.-]{1,40}/[\w.-]{1,60})?#\d{1,7}|[A-Z][A-Z0-9]{1,9}-\d{1,6}")
 _FLAG = re.compile(r"--[a-z][\w-]{1,40}")
-_HOST_PORT = re.compile(r"(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|[a-z][\w-]*(?:\.[\w-]+)*):\d{2,5}")
+# A host without a dot has a port of four digits: `border-radius:50` names none.
+_HOST_PORT = re.compile(
+    r"(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|[a-z][\w-]*(?:\.[\w-]+)+):\d{2,5}|[a-z][\w-]*:\d{4,5}"
+)
+_ESCAPED = re.compile(r"\\[nrt\"'].*", re.DOTALL)
+_DRIVE = re.compile(r"[A-Za-z]:\\")
+_ARITY = re.compile(r"([A-Za-z_][\w.]*[?!]?)/\d{1,2}")
+# Ids of the host's own records, and what stands where a secret stood.
+_NO_CODE = re.compile(r"(?:[a-z]+_)?(?:toolu|msg|req)_\w{16,}|REDACTED\w*")
 _LINE_SUFFIX = re.compile(r"(?::\d+(?:[:-]\d+)?|#L\d+(?:-L?\d+)?)$")
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]{2}")
@@ -137,6 +145,8 @@ def _names(token: str, strong: bool) -> Found:
         return ((flag[0], "flag"),) if flag else ()
     if "://" in token or token.startswith(("//", "$", "..")) or "/$" in token:
         return ()
+    if "\\" in token:
+        token = _without_escapes(token)
     bare = token.rstrip(".,:;!?-+%/\\~@#$")
     bare = bare.lstrip(",:;!?%+-") if not bare.startswith("#") else bare
     if len(bare) < 3 or len(bare) > 240 or bare in _NOT_NAMES:
@@ -145,6 +155,15 @@ def _names(token: str, strong: bool) -> Found:
     if fixed:
         return ((bare, fixed),)
     return _written_form(bare, strong)
+
+
+def _without_escapes(token: str) -> str:
+    """Return the token up to a line end as JSON writes it; in a Windows path the same signs begin a name."""
+    at = _ESCAPED.search(token)
+    if at is None or _DRIVE.match(token):
+        return token
+    head = token[: at.start()]
+    return head if "/" in head or _has_file_extension(head) else token
 
 
 def _foreign(token: str, strong: bool) -> Found:
@@ -197,7 +216,12 @@ def _written_form(bare: str, strong: bool) -> Found:
 
 
 def _path(bare: str, strong: bool) -> Found:
+    arity = _ARITY.fullmatch(bare)
+    if arity:  # Erlang's way to name a function: render/1
+        return _code_words(arity[1].split("."))
     path = _LINE_SUFFIX.sub("", bare)
+    if "..." in path:  # a range of revisions, or words left out
+        return ()
     if path.startswith("@") and path.count("/") == 1:
         return ((path, "name"),)
     path = path.lstrip("@")
@@ -247,7 +271,7 @@ def _dotted(bare: str, strong: bool) -> Found:
     if not all(_WORD.fullmatch(part) for part in parts) or len(parts) == 1:
         return own
     plain = all(part[:1].isupper() and part[1:].islower() for part in parts)
-    if len(parts) > 4 or len(inner) < 5 or plain:
+    if len(parts) > 4 or len(inner) < 5 or plain or min(map(len, parts)) < 2:
         return own
     return ((inner, "name"), *own) if strong or own or inner.islower() else own
 
@@ -258,7 +282,7 @@ def _code_words(parts: Iterable[str]) -> Found:
 
 def _is_code_word(word: str) -> bool:
     """Return whether a single word can only be a code name: snake_case, camelCase, a constant, an error code."""
-    if word in _NOT_NAMES or len(word) < 3:
+    if word in _NOT_NAMES or len(word) < 3 or _NO_CODE.fullmatch(word):
         return False
     if "_" in word.strip("_") or word.startswith("__"):
         return not word.strip("_").replace("_", "").isdigit()

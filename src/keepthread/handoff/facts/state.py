@@ -42,9 +42,7 @@ def completed(items: Sequence[Item], todos: Sequence[Todo]) -> list[str]:
         if isinstance(item, Call) and calls.succeeded(item) and item.name in calls.SHELLS:
             done += _commits(item)
         elif isinstance(item, Note) and item.kind == "pr":
-            done.append(
-                f"pull request #{item.data.get('number')} {as_text(item.data.get('url'))}".strip()
-            )
+            done.append(f"pull request {as_text(item.data.get('url')) or item.data.get('number')}")
     ticked = [todo["text"] for todo in reversed(todos) if todo["status"] == "completed"]
     return unique([*done[:20], *ticked], 40)
 

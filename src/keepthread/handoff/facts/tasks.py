@@ -133,11 +133,7 @@ def finished(items: Sequence[Item]) -> set[str]:
     for item in items:
         if isinstance(item, Message) and item.via == "notification" and _ENDED.search(item.text):
             reports.append(item.text)
-        elif isinstance(item, Call) and item.name in (
-            "TaskOutput",
-            "BashOutput",
-            "AgentOutputTool",
-        ):
+        elif isinstance(item, Call) and item.name in calls.AWAITERS:
             if item.result is not None and _has_ended(item):
                 ended.add(_asked_for(item))
         elif (

@@ -23,7 +23,7 @@ _KINDS: Mapping[str, str] = {
     "url": "URLs",
     "number": "numbers",
     "flag": "flags",
-    "name": "names used in several places",
+    "name": "other names",
 }
 
 
