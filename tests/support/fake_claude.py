@@ -36,6 +36,7 @@ class FakeClaude:
         login          what it needs: "key" refuses without ANTHROPIC_API_KEY, "stored" refuses with --bare
         runs           [argv, stdin]: a program run with the environment it got
         session        true: it leaves a session file where the real one would
+        knows          the long flags it has, as an older version; any other it refuses
         turns          a list of all this: the first run does what the first says, and so on; the last one stays
     """
 
@@ -109,6 +110,8 @@ def _main(folder: Path) -> int:
     if act.get("turns"):
         act = act["turns"][min(len(_lines(folder / "calls.jsonl")), len(act["turns"]) - 1)]
     _note(folder / "pids", str(os.getpid()))
+    if "knows" in act and not _understood(act["knows"]):
+        return 0 if "--help" in sys.argv else 1
     if act.get("deaf"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if act.get("refuses") and {"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"} & set(os.environ):
@@ -128,6 +131,20 @@ def _main(folder: Path) -> int:
     sys.stdout.flush()
     time.sleep(act.get("linger", 0))
     return code
+
+
+def _understood(knows: list[str]) -> bool:
+    """Print the help when that is asked, or the first flag that is not known."""
+    if "--help" in sys.argv:
+        sys.stdout.write(
+            "Usage: claude [options]\n" + "".join(f"  {flag} <x>  …\n" for flag in knows)
+        )
+        return False
+    flags = [word for word in sys.argv[1:] if word.startswith("--")]
+    strange = next((flag for flag in flags if flag not in knows), "")
+    if strange:
+        sys.stderr.write(f"error: unknown option '{strange}'\n")
+    return not strange
 
 
 def _log(folder: Path, stdin: str) -> None:

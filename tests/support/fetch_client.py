@@ -38,6 +38,24 @@ def fetch_client(version: str = PINNED) -> Path:
     return executable
 
 
+def fetch_script(version: str) -> Path:
+    """Return the script that older versions of the client are, installing it first when it is not in the cache.
+
+    Raises:
+        NoClientError: there is no npm or no node, or the registry did not give it.
+    """
+    if shutil.which("node") is None:
+        raise NoClientError("node is not installed")
+    folder = cache_folder() / f"script-{version}"
+    script = folder / "node_modules" / "@anthropic-ai" / "claude-code" / "cli.js"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{folder}.lock"):
+        if not script.is_file():
+            _install(f"@anthropic-ai/claude-code@{version}", folder)
+    script.chmod(0o755)
+    return script
+
+
 def cache_folder() -> Path:
     """Return KEEPTHREAD_TEST_CACHE, else a folder in the real home: the tests' own HOME is another."""
     named = os.environ.get("KEEPTHREAD_TEST_CACHE")
