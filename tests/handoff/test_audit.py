@@ -389,10 +389,19 @@ def test_words_copied_from_the_web_are_no_step(evidence: Evidence) -> None:
     assert result["next_steps"] == ["Make the retry test pass"]
 
 
-def test_a_step_out_of_a_file_is_called_that(evidence: Evidence) -> None:
-    """A plan in a file may be followed, but it was not the user who said it."""
+def test_a_step_out_of_a_file_that_nobody_took_up_is_dropped(evidence: Evidence) -> None:
+    """What a file wants done is not what the user wants done."""
     step = "Teach the exporter to write quarterly archives"
     result = audited(evidence, next_steps=["Make the retry test pass", step])
+    assert result["next_steps"] == ["Make the retry test pass"]
+
+
+def test_a_step_out_of_a_plan_the_user_pointed_at_is_called_that(evidence: Evidence) -> None:
+    """A plan in a file may be followed, but it was not the user who wrote it here."""
+    step = "Teach the exporter to write quarterly archives"
+    asked = (*evidence.typed, "then do what PLAN.md says")
+    pointed = Evidence(**{**vars_of(evidence), "typed": asked})
+    result = audit(make_handoff(next_steps=["Make the retry test pass", step]), pointed)
     assert result["next_steps"][1] == f"{step} {FROM_OUTPUT}"
 
 

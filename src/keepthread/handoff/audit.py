@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from copy import deepcopy
 
-from keepthread.handoff.checks.case import SENTENCES, Case, Check, failure, revise
+from keepthread.handoff.checks.case import Case, Check, failure, revise
 from keepthread.handoff.checks.exact import identifiers, names, spelling
 from keepthread.handoff.checks.form import FROM_OUTPUT, bounds, in_language, markup, secrets
 from keepthread.handoff.checks.steps import (
@@ -16,7 +16,7 @@ from keepthread.handoff.checks.steps import (
     pending_ask,
     plan,
 )
-from keepthread.handoff.checks.truth import acts, attribution, claims, contradictions, files
+from keepthread.handoff.checks.truth import SAYS, acts, attribution, claims, contradictions, files
 from keepthread.handoff.claims import planted
 from keepthread.handoff.evidence import Evidence
 from keepthread.handoff.facts.rule_words import is_english, strength
@@ -32,11 +32,13 @@ NOTHING_OPEN = "Ask the user what comes next; nothing is open."
 _MAX_FAILURES = 60
 _MAX_NOTE = 1_600
 _TASK = 1_500  # characters
+_WISHES = ("task", "next_steps", "resume_prompt")
 _COPIED = 0.6  # of a text: so much of it makes it a copy
 _STRONG = 3  # strength of a rule that no answer may leave out
 # A user who hands over to a file makes what stands there the task.
 _DELEGATES = re.compile(
-    r"\b(?:plan|spec\w*|issues?|tickets?|todos?|readme|instructions?|notes?|brief|task|see|follow|according|as in"
+    r"\b(?:plan|spec\w*|issues?|tickets?|todos?|readme|roadmap|milestones?|phases?|backlog"
+    r"|instructions?|notes?|brief|task|see|follow|according|as in"
     r"|anforderung\w*|aufgabe|siehe)\b|[\w-]+\.(?:md|txt|rst|ya?ml|json|org)\b|#\d+|https?://",
     re.IGNORECASE,
 )
@@ -98,22 +100,32 @@ def _origin(case: Case) -> list[AuditFailure]:
 
     def look(field: str, text: str) -> str | None:
         order = planted(text)
-        steers = field == "next_steps" or field in SENTENCES
-        fetched = steers and case.evidence.share_only_in(text, fetched=True) >= _COPIED
-        copied = (
-            steers and not fetched and case.evidence.share_only_in(text, fetched=False) >= _COPIED
-        )
-        foreign = copied and field in ("task", "resume_prompt") and not delegated
-        if (order and not case.evidence.user_wanted(order)) or fetched or foreign:
+        if (order and not case.evidence.user_wanted(order)) or _foreign(
+            case, field, text, delegated
+        ):
             failed.append(failure("origin", text, "dropped"))
             return None
-        if copied and FROM_OUTPUT not in text:
+        if delegated and field in _WISHES and FROM_OUTPUT not in text and _copied(case, text):
             failed.append(failure("origin", text, "marked"))
             return f"{text} {FROM_OUTPUT}"
         return text
 
     revise(case.handoff, look)
     return failed
+
+
+def _foreign(case: Case, field: str, text: str, delegated: bool) -> bool:
+    """Whether a text wants something that stands in a tool's output only, and nobody in the session took it up."""
+    wishes = field in _WISHES
+    if (wishes or field == "in_flight") and case.evidence.share_only_in(
+        text, fetched=True
+    ) >= _COPIED:
+        return True
+    return (SAYS.search(text) is not None or (wishes and not delegated)) and _copied(case, text)
+
+
+def _copied(case: Case, text: str) -> bool:
+    return case.evidence.share_only_in(text, fetched=False) >= _COPIED
 
 
 def _rules(case: Case) -> list[AuditFailure]:

@@ -21,6 +21,7 @@ _ARITY = re.compile(
 _PARTS = re.compile(r":\d{2,5}(?=/)|\.(?=\w)|::|->|#|[()\[\]{}<>,;:=|&\"'$!?*+%^]+|\s+")
 _SPECIAL = re.compile(r"[\d_./\\A-Z-]")
 _WEB = re.compile(r"\b(?:curl|wget|http|httpie|xh|lynx|Invoke-WebRequest|iwr|irm)\b")
+_MOST_WINDOWS = 40  # passages of one text that are looked up
 _WIDE = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 # Words of everyday commands: a step may name such a command although nobody has run it yet.
@@ -190,6 +191,7 @@ class Evidence:
         With `fetched`, only output that came from the web or a server counts.
         """
         windows = list(_windows(_flat(text)))
+        windows = windows[:: 1 + len(windows) // _MOST_WINDOWS]
         source = self._flat_fetched if fetched else self._flat_seen
         if not windows or not source:
             return 0.0

@@ -35,7 +35,7 @@ _BETWEEN_WORDS = """
     the a an new file files module script and die der das datei le la fichier el archivo"""
 _BETWEEN = frozenset(_BETWEEN_WORDS.split())
 _QUOTED = re.compile(r"[“\"«]([^”\"»\n]{8,300})[”\"»]")
-_SAYS = re.compile(
+SAYS = re.compile(
     r"\b(?:the )?user(?:'s)? (?:\w+ )?(?:ask\w*|want\w*|said|says|told|tells|requir\w+|request\w*|approv\w+|allow\w+"
     r"|confirm\w+|instruct\w*|order\w*|rule)\b",
     re.IGNORECASE,
@@ -218,7 +218,7 @@ def attribution(case: Case) -> list[AuditFailure]:
     failed: list[AuditFailure] = []
 
     def look(field: str, text: str) -> str:
-        if _skip(text) or text.startswith(ANSWER_ASK) or not _SAYS.search(text):
+        if _skip(text) or text.startswith(ANSWER_ASK) or not SAYS.search(text):
             return text
         invented = [
             quote
