@@ -176,13 +176,17 @@ def test_c4_a_partial_never_overwrites_a_complete_one_of_the_same_position(world
     assert world.handoff() == stored
 
 
+def called(asked, times):
+    return lambda: len(asked.calls) == times
+
+
 def test_c5_a_killed_worker_is_followed_by_one_more_and_no_third(world, asked):
     asked.behave(sleep=60)
     world.session()
     for number in (1, 2, 3):
         world.run("pre_compact")
         if number < 3:
-            until(lambda number=number: len(asked.calls) == number)
+            until(called(asked, number))
             os.kill(world.worker()["pid"], signal.SIGKILL)
             for pid in asked.alive():
                 os.kill(pid, signal.SIGKILL)
