@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from keepthread.engines.anthropic import AnthropicEngine
-from keepthread.engines.model import Answer, Request
+from keepthread.engines.model import Answer, Deadline, Request
 from tests.engines.asking import DOCUMENT, KEY, PROMPT, REQUEST, SCHEMA, ask, failed, setup
 from tests.support.fake_http import FakeHttp, Reply, messages
 
@@ -210,3 +210,11 @@ def test_readiness_says_what_to_set(server: FakeHttp) -> None:
     assert engine(server).readiness().ready
     assert failed(AnthropicEngine(setup({}, env))).reason == "no_login"
     assert server.requests == []
+
+
+def test_the_window_is_what_the_server_lists_else_what_is_known(server: FakeHttp) -> None:
+    """The family's newest model has it in the list."""
+    deadline = Deadline.after(20)
+    assert engine(server, MODEL="").window(REQUEST, deadline) == 30_000
+    assert engine(server, MODEL="claude-haiku-4-5").window(REQUEST, deadline) == 200_000
+    assert engine(server, MODEL="glm-9").window(REQUEST, deadline) is None

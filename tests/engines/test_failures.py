@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import json
 import time
 from typing import Any
 
@@ -115,6 +116,7 @@ def test_a_request_beyond_the_whole_minute_is_final() -> None:
 
 def test_what_stands_behind_a_router_is_heard() -> None:
     """OpenRouter wraps the provider's own error."""
-    body = '{"error": {"code": 400, "message": "Provider returned error", "metadata": {"raw": "prompt is too long: 9000 tokens > 8000 maximum"}}}'
-    found = failure(400, body)
+    raw = "prompt is too long: 9000 tokens > 8000 maximum"
+    error = {"code": 400, "message": "Provider returned error", "metadata": {"raw": raw}}
+    found = failure(400, json.dumps({"error": error}))
     assert (found.reason, found.observed_tokens) == ("overflow", 9000)

@@ -134,3 +134,22 @@ def test_a_damaged_memory_is_no_memory(tmp_path: Path, content: str) -> None:
     folder.mkdir(parents=True)
     (folder / "engines.json").write_text(content)
     assert ask(gate(tmp_path, Scripted(0.5))).document == DOCUMENT
+
+
+class Windowed(Scripted):
+    """An engine that knows its window."""
+
+    def window(self, request: Request, deadline: Deadline) -> int:
+        if isinstance(self.outcomes[0], EngineError):
+            raise self.outcomes[0]
+        return 8_192
+
+
+def test_the_window_is_the_engines_and_costs_no_call(tmp_path: Path) -> None:
+    """Whatever is wrong shows when it is asked for more."""
+    deadline = Deadline.after(20)
+    assert gate(tmp_path, Windowed(0.5)).window(REQUEST, deadline) == 8_192
+    assert gate(tmp_path, Windowed(GONE)).window(REQUEST, deadline) is None
+    assert gate(tmp_path, Windowed(0.5, ready=False)).window(REQUEST, deadline) is None
+    assert gate(tmp_path, Scripted(0.5)).window(REQUEST, deadline) is None
+    assert spending(str(tmp_path / "keepthread")).calls_last_hour == 0

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from keepthread.engines.model import Answer, EngineError, Request
+from keepthread.engines.model import Answer, Deadline, EngineError, Request
 from keepthread.engines.ollama import OllamaEngine, context_for
 from tests.engines.asking import DOCUMENT, PROMPT, REQUEST, SCHEMA, ask, failed, setup
 from tests.support.fake_http import FakeHttp, Reply, ollama
@@ -172,3 +172,12 @@ def test_a_sparing_estimate_beyond_the_limit_is_refused() -> None:
     with pytest.raises(EngineError) as caught:
         context_for(80_000, 21_023)
     assert caught.value.reason == "overflow"
+
+
+def test_the_window_is_the_models_within_its_users_memory(server: FakeHttp) -> None:
+    """Asked for once."""
+    asked, deadline = engine(server), Deadline.after(20)
+    assert asked.window(REQUEST, deadline) == 131_072
+    ask(asked)
+    assert [seen.path for seen in server.requests] == ["/api/show", "/api/chat"]
+    assert engine(server, NUM_CTX="16384").window(REQUEST, deadline) == 16_384

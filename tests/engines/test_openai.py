@@ -265,3 +265,25 @@ def test_readiness_says_what_to_set(server: FakeHttp) -> None:
     assert ready.ready
     assert "m-1" in ready.why
     assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("listed", "props", "name", "model", "window"),
+    [
+        ([{"id": "m-1", "max_model_len": 32_768}], None, "vllm", "m-1", 32_768),
+        ([{"id": "x"}, {"id": "m-1", "context_length": 65_536}], None, "openrouter", "m-1", 65_536),
+        ([{"id": "m-1", "meta": {"n_ctx_train": 1_000_000}}], 4_096, "llama.cpp", "m-1", 4_096),
+        ([{"id": "gpt-4o-mini"}], None, "openai", "gpt-4o-mini", 128_000),
+        ([{"id": "m-1"}], None, "openai", "m-1", None),
+        (None, None, "openai", "m-1", None),
+    ],
+)
+def test_the_window_is_what_the_server_says_else_what_is_documented(
+    server: FakeHttp, listed: Any, props: int | None, name: str, model: str, window: int | None
+) -> None:
+    """llama.cpp lists what the model was trained with, and serves what it was started with."""
+    if listed is not None:
+        server.on("/v1/models", Reply({"data": listed}))
+    if props is not None:
+        server.on("/props", Reply({"default_generation_settings": {"n_ctx": props}}))
+    assert engine(server, name, MODEL=model).window(REQUEST, _deadline()) == window

@@ -55,6 +55,15 @@ class AnthropicEngine:
         model = self._endpoint.model or "the newest of the family in KEEPTHREAD_MODEL"
         return Readiness(True, f"{self._endpoint.host}, model {model}")
 
+    def window(self, request: Request, deadline: Deadline) -> int | None:
+        """Return the model's context window, None when neither server nor table knows it; tokens.
+
+        Raises:
+            EngineError: the server was asked for its models and did not answer.
+        """
+        model = self._model(request.model, deadline)
+        return _count(self._known.get(model, {}), "max_input_tokens") or window_of(model)
+
     def ask(self, request: Request, deadline: Deadline) -> Answer:
         """Answer before the deadline.
 

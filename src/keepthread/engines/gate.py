@@ -40,6 +40,18 @@ class Gate:
         """Say what the engine says."""
         return self._engine.readiness()
 
+    def window(self, request: Request, deadline: Deadline) -> int | None:
+        """Return the model's context window as the engine knows it, None when it does not; tokens."""
+        ask = getattr(self._engine, "window", None)
+        if not callable(ask) or not self.readiness().ready:
+            return None
+        try:
+            self._failed.check(self.name)
+            found = ask(request, deadline)
+        except EngineError:
+            return None  # what is wrong shows when it is asked for more
+        return found if isinstance(found, int) else None
+
     def ask(self, request: Request, deadline: Deadline) -> Answer:
         """Answer, and count the call and its cost.
 

@@ -46,6 +46,14 @@ class OllamaEngine:
             return Readiness(False, fault, f"Set {named} in the host's .env to a pulled model.")
         return Readiness(True, f"{self._endpoint.host}, model {self._endpoint.model}")
 
+    def window(self, request: Request, deadline: Deadline) -> int | None:  # noqa: ARG002  # the form of all engines
+        """Return the largest context the model and its user's memory allow, None when nobody says; tokens.
+
+        Raises:
+            EngineError: the server does not answer, or lacks the model.
+        """
+        return _limit(self._show(deadline), self._cap)
+
     def ask(self, request: Request, deadline: Deadline) -> Answer:
         """Answer before the deadline.
 

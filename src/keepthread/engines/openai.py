@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from keepthread.engines import endpoints
+from keepthread.engines import endpoints, windows
 from keepthread.engines.answers import document_in
 from keepthread.engines.endpoints import Endpoint
 from keepthread.engines.failures import error_of, failure
@@ -15,6 +15,7 @@ from keepthread.engines.model import Answer, Deadline, EngineError, Readiness, R
 # Models of the host have names of their own; such a name means nothing to other vendors.
 _HOSTS_NAMES = re.compile(r"(?:opus|sonnet|haiku|fable|best|opusplan|default)(?:\[1m\])?")
 _OUTPUT = 8_192  # tokens: an answer takes a quarter of it
+_WINDOWS = ("max_model_len", "context_length", "context_window", "max_context_length")
 _FORMS = ("json_schema", "json_object", "plain")
 # What servers refuse by name, each dropped or exchanged once.
 _EFFORT = re.compile(r"reasoning[_ .]effort|reasoning", re.IGNORECASE)
@@ -31,6 +32,7 @@ class OpenAIEngine:
         self._endpoint = endpoints.find(name, endpoints.OPENAI_LIKE[name], setup)
         self._line = Line(self._endpoint, setup.env)
         self._model = self._endpoint.model
+        self._window: int | None = None
         self._form = 0
         self._effort = self._endpoint.vendor.effort
         # OpenAI's newer models refuse the old name, most other servers do not know the new one.
@@ -53,6 +55,20 @@ class OpenAIEngine:
             return Readiness(False, fault, f"Set it in the host's .env: {self._wanted()}")
         model = self._model or ("the first it lists" if self.local else "as KEEPTHREAD_MODEL says")
         return Readiness(True, f"{self._endpoint.host}, model {model}")
+
+    def window(self, request: Request, deadline: Deadline) -> int | None:
+        """Return the model's context window as its server lists it, else as it is documented; tokens.
+
+        Raises:
+            EngineError: the model is not known.
+        """
+        model = self._model_for(request, deadline)
+        if self._window is None:
+            said = self._listed(model, deadline) or (self._props(deadline) if self.local else None)
+            documented = windows.window_of(model)
+            known = documented.tokens if documented.source != windows.ASSUMED else 0
+            self._window = said or known
+        return self._window or None
 
     def ask(self, request: Request, deadline: Deadline) -> Answer:
         """Answer before the deadline.
@@ -82,15 +98,30 @@ class OpenAIEngine:
         if not self.local:
             detail = f"{endpoints.variable(self.name, 'MODEL')} is not set"
             raise EngineError("no_login", detail, permanent=True)
-        url = endpoints.sibling(endpoints.chat_url(self._endpoint.url), endpoints.CHAT, "/models")
-        reply = self._line.get(url, self._headers(), deadline)
-        value = reply.json()
-        listed = value.get("data") if isinstance(value, dict) else None
-        first = listed[0] if isinstance(listed, list) and listed else None
-        found = first.get("id") if isinstance(first, dict) else None
+        listed = self._models(deadline)
+        found = listed[0].get("id") if listed else None
         # A server with one model takes any name for it.
         self._model = found if isinstance(found, str) and found else "default"
         return self._model
+
+    def _models(self, deadline: Deadline) -> list[dict[str, Any]]:
+        url = endpoints.sibling(endpoints.chat_url(self._endpoint.url), endpoints.CHAT, "/models")
+        value = self._line.get(url, self._headers(), deadline).json()
+        listed = value.get("data") if isinstance(value, dict) else None
+        return [m for m in listed if isinstance(m, dict)] if isinstance(listed, list) else []
+
+    def _listed(self, model: str, deadline: Deadline) -> int | None:
+        """Return the window that the server's list gives a model; vLLM, OpenRouter, Groq and others give it."""
+        entry = next((m for m in self._models(deadline) if m.get("id") == model), {})
+        sizes = [_count(entry, name) for name in _WINDOWS]
+        return next((size for size in sizes if size), None)
+
+    def _props(self, deadline: Deadline) -> int | None:
+        """Return the window that llama.cpp was started with; its list gives the one the model was trained with."""
+        url = endpoints.sibling(endpoints.chat_url(self._endpoint.url), endpoints.CHAT, "")
+        value = self._line.get(f"{url.removesuffix('/v1')}/props", self._headers(), deadline).json()
+        settings = value.get("default_generation_settings") if isinstance(value, dict) else None
+        return _count(settings, "n_ctx") if isinstance(settings, dict) else None
 
     def _exchange(self, request: Request, model: str, deadline: Deadline) -> dict[str, Any]:
         url = endpoints.chat_url(self._endpoint.url)

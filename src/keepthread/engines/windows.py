@@ -7,6 +7,7 @@ from typing import NamedTuple
 from keepthread.host import windows as host
 
 DEFAULT = 200_000
+ASSUMED = "assumed"
 LEAST = 16_000  # below, no handoff worth its name fits
 SCANT = 32_000  # below, the conversation comes in brief only
 RESERVE = 4_096  # kept for the instructions, the schema and the answer
@@ -90,4 +91,4 @@ def window_of(model: str, *, configured: int = 0, said: int | None = None) -> Wi
     name = model.lower()
     known = host.window_of(name)
     known = known or next((size for part, size in _TABLE if part in name), None)
-    return Window(known, f"as documented for {model}") if known else Window(DEFAULT, "assumed")
+    return Window(known, f"as documented for {model}") if known else Window(DEFAULT, ASSUMED)
