@@ -227,3 +227,16 @@ def test_commands_typed_by_the_user_count_too():
     talk.user("make deploy", via="bash")
 
     assert ranked(talk) == [("make deploy", "unknown", 1)]
+
+
+def test_a_background_check_ended_as_its_notice_says() -> None:
+    talk = Talk()
+    talk.call("Bash", {"command": "pnpm build"}, "running", backgroundTaskId="b1")
+    talk.host(
+        "<task-notification><task-id>b1</task-id><status>failed</status>"
+        "<summary>Background command failed with exit code 2</summary></task-notification>"
+    )
+
+    runs = commands.runs(talk.items, tasks.finished(talk.items))
+
+    assert [(run.outcome, run.result) for run in runs] == [("failed", "ended in the background")]

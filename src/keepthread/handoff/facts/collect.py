@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from keepthread.handoff.facts import (
@@ -28,6 +28,7 @@ from keepthread.handoff.model import (
     Git,
     Handoff,
     Meta,
+    Outcome,
     RuledOut,
     Todo,
     Trigger,
@@ -49,7 +50,7 @@ class _Collected:
     previous: Handoff | None
     earlier: Sequence[Message]
     runs: list[commands.Run]
-    ended: set[str]
+    ended: Mapping[str, Outcome]
     files: list[FileTouched]
     ranking: Ranking
     todos: list[Todo]

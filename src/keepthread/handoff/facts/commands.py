@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from keepthread.handoff.facts import calls, checks, shell
@@ -14,6 +14,7 @@ from keepthread.transcript.model import Call, Item, Message
 
 MOST = 60
 _LONGEST = 300
+_NONE: Mapping[str, Outcome] = {}
 _EVERYTHING = frozenset((".", "./...", "...", "src", "tests", "test"))
 _LOOKING = word_set(
     """ls cat grep rg find head tail echo pwd wc which tree file stat sed awk less more sort uniq cut diff du df ps env
@@ -108,9 +109,8 @@ class Run:
         return all(looks(piece) for piece in self.pieces)
 
 
-def runs(items: Sequence[Item], finished: Iterable[str] = ()) -> list[Run]:
-    """Return every shell command of the items, in order. `finished`: ids of background work that has ended."""
-    ended = frozenset(finished)
+def runs(items: Sequence[Item], ended: Mapping[str, Outcome] = _NONE) -> list[Run]:
+    """Return every shell command of the items, in order. `ended`: ids of background work, and how it ended."""
     found: list[Run] = []
     for at, item in enumerate(items):
         if isinstance(item, Call) and item.name in calls.SHELLS:
@@ -184,11 +184,11 @@ def family(piece: Piece) -> str:
     return f"{piece.program} {inline or next(iter(arguments), '')}".strip()
 
 
-def _run(call: Call, command: str, at: int, ended: frozenset[str]) -> Run:
+def _run(call: Call, command: str, at: int, ended: Mapping[str, Outcome]) -> Run:
     outcome = calls.outcome(call)
     away = outcome == "running"
-    if away and calls.background_id(call) in ended:
-        outcome = "ok"
+    if away:
+        outcome = ended.get(calls.background_id(call), outcome)
     pieces = shell.pieces(command, powershell=call.name == "PowerShell")
     run = Run(at, call, command, shell.comparable(command), outcome, pieces)
     run.families = frozenset(family(piece) for piece in pieces if piece.words and not looks(piece))

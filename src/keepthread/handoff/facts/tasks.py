@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from keepthread.handoff.facts import calls
 from keepthread.handoff.facts.text import as_dict, as_list, as_text, head_tail, one_line
-from keepthread.handoff.model import Background, Todo
+from keepthread.handoff.model import Background, Outcome, Todo
 from keepthread.transcript.model import Call, Item, Message, Note
 
 MOST = 60
@@ -23,6 +23,11 @@ _TASK_ID = re.compile(r"Task #(\w+)")
 _ENDED = re.compile(
     r"<status>\s*(?:completed|failed|killed|stopped|error)|\"?status\"?:\s*\"?(?:completed|failed|killed)"
 )
+_WENT_WRONG = re.compile(
+    r"<status>\s*(?:failed|killed|error)|\"?status\"?:\s*\"?(?:failed|killed)|\bexit code:? [1-9]|<exit_code>\s*[1-9]"
+)
+_REPORT = 2_000
+_STOPPERS = frozenset(("KillShell", "KillBash", "TaskStop"))
 _ENDED_STATES = frozenset(
     ("completed", "failed", "killed", "stopped", "error", "exited", "success")
 )
@@ -126,29 +131,31 @@ def plan(items: Sequence[Item]) -> str:
     return ""
 
 
-def finished(items: Sequence[Item]) -> set[str]:
-    """Return the ids of background work that was reported as ended or was stopped."""
+def finished(items: Sequence[Item]) -> dict[str, Outcome]:
+    """Return the ids of background work that was reported as ended or was stopped, and how it ended."""
     reports: list[str] = []
-    ended: set[str] = set()
+    ended: dict[str, Outcome] = {}
     for item in items:
         if isinstance(item, Message) and item.via == "notification" and _ENDED.search(item.text):
             reports.append(item.text)
         elif isinstance(item, Call) and item.name in calls.AWAITERS:
             if item.result is not None and _has_ended(item):
-                ended.add(_asked_for(item))
-        elif (
-            isinstance(item, Call)
-            and item.name in ("KillShell", "KillBash", "TaskStop")
-            and calls.succeeded(item)
-        ):
-            ended.add(_asked_for(item))
+                ended[_asked_for(item)] = _ending(item.result.text)
+        elif isinstance(item, Call) and item.name in _STOPPERS and calls.succeeded(item):
+            ended[_asked_for(item)] = "interrupted"
     for identifier in _launched(items):
-        if any(identifier in report for report in reports):
-            ended.add(identifier)
-    return ended - {""}
+        report = next((report for report in reports if identifier in report), "")
+        if report:
+            ended[identifier] = _ending(report)
+    ended.pop("", None)
+    return ended
 
 
-def background(items: Sequence[Item], ended: set[str]) -> list[Background]:
+def _ending(report: str) -> Outcome:
+    return "failed" if _WENT_WRONG.search(report[:_REPORT]) else "ok"
+
+
+def background(items: Sequence[Item], ended: Collection[str]) -> list[Background]:
     """Return the background work that, as far as the transcript tells, still runs."""
     running: list[Background] = []
     for identifier, call in _launched(items).items():
@@ -189,4 +196,4 @@ def _has_ended(call: Call) -> bool:
     task = as_dict(data.get("task"))
     if as_text(task.get("status") or data.get("status")) in _ENDED_STATES:
         return True
-    return bool(_ENDED.search(call.result.text[:2_000]))
+    return bool(_ENDED.search(call.result.text[:_REPORT]))
