@@ -9,7 +9,7 @@ from keepthread.handoff.claims import acts_claimed, claims_success, denies_succe
 from keepthread.handoff.merge import ANSWER_ASK
 from keepthread.handoff.model import AuditFailure, FileTouched
 from keepthread.handoff.named import named
-from keepthread.handoff.wording import cut, distinct, find_verbatim, is_aged, same, words
+from keepthread.handoff.wording import cut, distinct, is_aged, key, same, words
 
 DENIED = "(the last check says otherwise)"
 _NOT_RUN = "(no run of it is on record)"
@@ -34,7 +34,7 @@ _GONE = frozenset(_GONE_WORDS.split())
 _BETWEEN_WORDS = """
     the a an new file files module script and die der das datei le la fichier el archivo"""
 _BETWEEN = frozenset(_BETWEEN_WORDS.split())
-_QUOTED = re.compile(r"[“\"«]([^”\"»\n]{8,300})[”\"»]")
+_QUOTED = re.compile(r"[^.;“\"«»”\n]{0,16}[“\"«]([^”\"»\n]{8,300})[”\"»]")
 SAYS = re.compile(
     r"\b(?:the )?user(?:'s)? (?:\w+ )?(?:ask\w*|want\w*|said|says|told|tells|requir\w+|request\w*|approv\w+|allow\w+"
     r"|confirm\w+|instruct\w*|order\w*|rule)\b",
@@ -214,17 +214,14 @@ def contradictions(case: Case) -> list[AuditFailure]:
 
 def attribution(case: Case) -> list[AuditFailure]:
     """Words given as the user's must be the user's."""
-    typed = [*case.evidence.typed, *(entry["text"] for entry in _said(case))]
+    said = [*case.evidence.typed, *(entry["text"] for entry in _said(case))]
+    typed = "\n".join(map(key, said))
     failed: list[AuditFailure] = []
 
     def look(field: str, text: str) -> str:
         if _skip(text) or text.startswith(ANSWER_ASK) or not SAYS.search(text):
             return text
-        invented = [
-            quote
-            for quote in _QUOTED.findall(text)
-            if len(words(quote)) > 2 and find_verbatim(quote, typed) is None
-        ]
+        invented = [quote for quote in _quoted_as_said(text) if key(quote) not in typed]
         if not invented:
             return text
         failed.append(failure("attribution", f"{field}: {text}", "marked"))
@@ -232,6 +229,15 @@ def attribution(case: Case) -> list[AuditFailure]:
 
     revise(case.handoff, look)
     return failed
+
+
+def _quoted_as_said(text: str) -> list[str]:
+    """Return the quotations that follow at once on "the user said": others are titles and the like."""
+    return [
+        match[1]
+        for says in SAYS.finditer(text)
+        if (match := _QUOTED.match(text[says.end() :])) and len(words(match[1])) > 2
+    ]
 
 
 def _said(case: Case) -> list[dict[str, str]]:
