@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from keepthread.evaluate.page import words
-from keepthread.evaluate.page.markup import Markup, element, joined
+from keepthread.evaluate.page.markup import Markup, element
 from keepthread.evaluate.page.model import Session
 from keepthread.evaluate.timeline import Fold, Point, Timeline
 
 TOP, BOTTOM = 20, 6  # pixels above and below the curve
 HEIGHT, LOW_HEIGHT = 168, 72  # pixels of the curve, with compactions and without
 _SCALE = 1_000  # units of the inner drawing, either way
-_APART = 2.2  # percent of the width that the numbers of two compactions need
+# Percent of the width that the numbers of two compactions need, on a page of any width and on a wide one.
+_APART = {"": 5.0, "wide": 2.0}
+_LABEL = 14  # pixels that a line's label needs
 _ROWS = 24  # of the table, the compactions' not counted
 
 
@@ -30,8 +32,7 @@ def chart(session: Session, name: str) -> Markup:
         "svg",
         element("title", "Tokens in context after each answer of the model", id=f"{name}-t"),
         element("desc", _told(timeline), id=f"{name}-d"),
-        *_grid(top, step, height),
-        _window(session["window"], top, height),
+        *_grid(top, step, session["window"], height),
         _curve(session, top, height),
         *_marks(folds, timeline["answers"], height),
         class_="chart",
@@ -89,23 +90,28 @@ def _down(value: float, top: float, height: int) -> float:
     return round(TOP + height * (1 - value / top), 1)
 
 
-def _grid(top: float, step: int, height: int) -> Iterator[Markup]:
+def _grid(top: float, step: int, window: int | None, height: int) -> Iterator[Markup]:
+    """Draw lines at round figures, and one for the model's window where it lies within the chart.
+
+    A context that grew well beyond the window known for its model had a larger one.
+    """
+    known = window if window is not None and top / 1.3 < window <= top else None
+    if known is not None:
+        yield from _level(known, top, height, "window", f"{words.tokens(known)} window")
     for value in range(0, int(top) + 1, step):
-        at = _down(value, top, height)
-        yield element("line", class_="grid", x1="0", x2="100%", y1=at, y2=at)
-        if value:
-            yield element("text", words.tokens(value), class_="tick", x="2", y=at - 3)
+        near = known is not None and abs(value - known) * height < _LABEL * top
+        label = "" if near or not value else words.tokens(value)
+        yield from _level(value, top, height, "grid", label)
 
 
-def _window(window: int | None, top: float, height: int) -> Markup:
-    """Draw the model's window where it lies within the chart; a longer context has a window not known."""
-    if window is None or not top / 1.3 < window <= top:
-        return Markup()
-    at = _down(window, top, height)
-    return joined(
-        element("line", class_="window", x1="0", x2="100%", y1=at, y2=at),
-        element("text", "window", class_="tick", x="100%", y=at - 3, text_anchor="end"),
-    )
+def _level(value: int, top: float, height: int, kind: str, label: str) -> Iterator[Markup]:
+    at = _down(value, top, height)
+    yield element("line", class_=kind, x1="0", x2="100%", y1=at, y2=at)
+    if label:
+        above = (
+            -3 if kind == "grid" else 12
+        )  # above the window's line stand the compactions' numbers
+        yield element("text", label, class_="tick", x="2", y=round(at + above, 1))
 
 
 def _curve(session: Session, top: float, height: int) -> Markup:
@@ -145,19 +151,21 @@ def _parts(
 
 
 def _marks(folds: Sequence[Fold], count: int, height: int) -> Iterator[Markup]:
-    before = -_APART
+    """Draw the compactions; numbers stand where there is room for them, fewer on a narrow page."""
+    last = {"": -_APART[""], "wide": -_APART["wide"]}
     for fold in folds:
         at = _across(fold.answers + 0.5, count)
+        kind = next((kind for kind, apart in _APART.items() if at - last[kind] >= apart), None)
         place = f"{at:.2f}%"
         parts = [
             element("title", _named(fold)),
             element("line", x1=place, x2=place, y1=TOP - 4, y2=TOP + height),
         ]
-        if at - before >= _APART:
-            before = at
-            parts.append(element("circle", cx=place, cy=9, r=8))
-            parts.append(element("text", str(fold.ordinal), x=place, y=13, text_anchor="middle"))
-        yield element("g", *parts, class_="mark")
+        if kind is not None:
+            last.update({"wide": at} if kind else {"": at, "wide": at})
+            number = element("text", str(fold.ordinal), x=place, y=13, text_anchor="middle")
+            parts += [element("circle", cx=place, cy=9, r=8), number]
+        yield element("g", *parts, class_=f"mark {kind}" if kind else "mark")
 
 
 def _axis(session: Session) -> Markup:

@@ -60,7 +60,7 @@ def _card(name: str, cells: Sequence[str], titles: Sequence[str]) -> Markup:
         whole = element("td", *cells, colspan=len(titles), class_="none", role="cell")
         return element("tr", first, whole, role="row")
     others = [
-        element("td", cell, data_label=title, role="cell")
+        element("td", cell, class_="none" if cell == "–" else None, data_label=title, role="cell")
         for cell, title in zip(cells, titles, strict=True)
     ]
     return element("tr", first, *others, role="row")

@@ -67,7 +67,7 @@ def _row(compaction: Compaction) -> tuple[Markup, list[Markup | str]]:
 
 def _cells(score: Score) -> Iterator[Markup]:
     scored, needed = score["scored"], score["needed"]
-    few = Markup() if scored else element("small", " too few to measure")
+    few = Markup() if scored else element("small", " too few")
     yield element("span", element("b", f"{needed:,}"), few)
     for system in SYSTEMS:
         held = score["systems"][system]["held"]
