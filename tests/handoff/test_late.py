@@ -122,6 +122,7 @@ def test_after_a_further_compaction_nothing_is_delivered(home: Path, outlet: Out
         make_partial(meta={"ordinal": 3, "transcript": {"size": 2_000_000, "last_uuid": "b" * 36}}),
         outlet,
     )
+    assert not (Path(session_dir(outlet.state, SESSION)) / late.UPGRADE).exists()
     start(home)
     assert prompt(home) == ""
 

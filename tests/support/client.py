@@ -101,10 +101,13 @@ class Client:
             arguments += ["--resume", resume]
         return self.run(*arguments, "--dangerously-skip-permissions", *more)
 
-    def converse(self, *words: str, persist: bool = True, model: str = MODEL) -> Run:
+    def converse(
+        self, *words: str, persist: bool = True, model: str = MODEL, resume: str = ""
+    ) -> Run:
         """Say one thing after the other in one process, as an open session does; the result is the last turn's."""
         arguments = ["-p", "--input-format", "stream-json", "--output-format", "stream-json"]
         arguments += ["--verbose", "--model", model, "--dangerously-skip-permissions"]
+        arguments += ["--resume", resume] if resume else []
         if not persist:
             arguments.append("--no-session-persistence")
         with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
