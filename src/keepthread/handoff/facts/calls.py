@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-from keepthread.handoff.facts.text import as_dict, as_list, as_text, first_line, one_line
+from keepthread.handoff.facts.text import as_dict, as_list, as_text, first_line, lazy, one_line
 from keepthread.handoff.model import Outcome
 from keepthread.transcript.model import Call
 
@@ -14,16 +12,16 @@ READERS = frozenset(("Read", "NotebookRead"))
 AWAITERS = frozenset(("TaskOutput", "BashOutput", "AgentOutputTool"))
 SEARCHERS = frozenset(("Grep", "Glob", "LS"))
 
-_MCP_EDITOR = re.compile(
+_MCP_EDITOR = lazy(
     r"mcp__.+__(?:write|edit|create|replace|insert|append|patch|modify)_?\w*(?:file|text|content|symbol|lines?|body|regex)\w*"
 )
-_MCP_READER = re.compile(r"mcp__.+__(?:read|get|open|view)_?\w*file\w*")
+_MCP_READER = lazy(r"mcp__.+__(?:read|get|open|view)_?\w*file\w*")
 _PATH_KEYS = ("file_path", "notebook_path", "path", "relative_path", "filePath")
 _ARGUMENT_KEYS = (
     *_PATH_KEYS, "command", "pattern", "url", "query", "description", "skill", "subject", "prompt", "task_id", "taskId",
 )  # fmt: skip
-_BACKGROUND = re.compile(r"running in (?:the )?background with (?:ID|id)[: ]+([\w-]+)")
-_INTERRUPTED = re.compile(
+_BACKGROUND = lazy(r"running in (?:the )?background with (?:ID|id)[: ]+([\w-]+)")
+_INTERRUPTED = lazy(
     r"\[Request interrupted by user|^Command (?:was )?(?:aborted|interrupted)|<error>Command was aborted"
 )
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from keepthread.handoff.facts.shell import Piece, simple
-from keepthread.handoff.facts.text import one_line, word_set
+from keepthread.handoff.facts.text import lazy, one_line, word_set
 
 _TOOLS = word_set(
     """pytest py.test tox nox jest vitest mocha ava tap tsc vue-tsc eslint ruff mypy pyright basedpyright flake8 pylint
@@ -40,7 +40,7 @@ _SUBCOMMANDS: dict[str, frozenset[str]] = {
     "prettier": frozenset(("--check", "-c")),
     "black": frozenset(("--check",)),
 }  # fmt: skip
-_SCRIPT = re.compile(
+_SCRIPT = lazy(
     r"(?:test|tests|spec|build|lint|check|typecheck|type-check|tsc|e2e|ci|verify|validate|compile|coverage|format:check)(?:[:\-_.].*)?|.*[:\-_](?:test|tests|build|lint|check|typecheck|e2e)"
 )
 _NODE_MANAGERS = frozenset(("npm", "pnpm", "yarn", "bun"))
@@ -69,7 +69,7 @@ _RUNNERS = frozenset(("npx", "bunx", "uvx", "pipx", "xvfb-run", "dotenv"))
 _RUN_WITH = frozenset(
     ("uv", "poetry", "pdm", "hatch", "rye", "pipenv", "conda", "mise", "direnv", "bundle")
 )
-_SCRIPT_FILE = re.compile(
+_SCRIPT_FILE = lazy(
     r"(?:^|/)(?:run[-_]?)?(?:tests?|checks?|build|lint|ci)(?:[-_]\w+)?\.(?:sh|py|js|mjs|ts|ps1|cmd|bat)$|^(?:\./)?(?:\.ci/run|configure)$"
 )
 
@@ -138,13 +138,13 @@ _RESULTS: tuple[Pattern, ...] = (
     _pattern(r"^(?:vet(?:\.exe)?: )?[\w./\\-]+\.\w{1,5}:\d+(?::\d+)?: [^\n]{0,160}", _counted),
     _pattern(r"^[^\n]{0,40}\bfound (?:no |\d+ )[^\n]{0,80}"),
 )  # fmt: skip
-_FAILED = re.compile(
+_FAILED = lazy(
     r"\b[1-9]\d* (?:fail|failed|failing|failures?|errors?)\b|\bFAILED\b|\bFAIL\b|^\d+ errors?: |BUILD FAIL"
     r"|Build FAILED|Failed!|Failures: [1-9]|Errors: [1-9]|\*\*\*|error TS|: error|^error|Failed to compile"
 )
-_TELLS = re.compile(r"\d|error|warn|ok\b|pass|success|built|done|clean|fail", re.IGNORECASE)
-_EXIT = re.compile(r"^Exit code (\d+)")
-_ERRORS_LISTED = re.compile(r"(?:^|\s)[1-9]\d* problems? \([1-9]")
+_TELLS = lazy(r"\d|error|warn|ok\b|pass|success|built|done|clean|fail", re.IGNORECASE)
+_EXIT = lazy(r"^Exit code (\d+)")
+_ERRORS_LISTED = lazy(r"(?:^|\s)[1-9]\d* problems? \([1-9]")
 
 
 def is_check(pieces: Sequence[Piece]) -> bool:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from keepthread.handoff.facts.text import lazy, word_set
 
-from keepthread.handoff.facts.text import word_set
-
-_SPLIT = re.compile(r"[\s,.!;:~…、。！，·-]+")
+_SPLIT = lazy(r"[\s,.!;:~…、。！，·-]+")
 _LONGEST = 40
 _WORDS = word_set(
     """yes y yep yeah yup ya sure ok okay k kk fine good great nice perfect cool go ahead on do it that proceed continue

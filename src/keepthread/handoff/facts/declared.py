@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 
+from keepthread.handoff.facts.text import lazy
+
 _LONGEST = 30_000
 _LONGEST_READ = 12_000
-_NUMBER = re.compile(r"^ *\d+[\t→]", re.MULTILINE)
+_NUMBER = lazy(r"^ *\d+[\t→]", re.MULTILINE)
 _MOST = 60
 _MODIFIERS = (
     r"(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\([a-z]+\))?|inline|"
     r"override|virtual|sealed|partial|unsafe|extern|declare|open|suspend|data|readonly|const(?=\s+fn\b))\s+)*"
 )
-_HEADING = re.compile(
+_HEADING = lazy(
     r"^[ \t]*"
     + _MODIFIERS
     + r"(?:def|class|function\*?|fn|func|fun|type|interface|trait|struct|enum|impl|module|mod|namespace|object|record|"
@@ -20,25 +22,25 @@ _HEADING = re.compile(
     r"(?:\([^)\n]{0,80}\)\s*)?([A-Za-z_$][\w$.]*[?!]?)",
     re.MULTILINE,
 )
-_TOP_LEVEL = re.compile(
+_TOP_LEVEL = lazy(
     r"^(?:export\s+)?(?:(?:const|let|var|static|val)\s+(?:mut\s+)?)?([A-Za-z_$][\w$]{2,})\s*(?::[^=\n]{1,60})?=(?![=>])",
     re.MULTILINE,
 )
-_METHOD = re.compile(
+_METHOD = lazy(
     r"^[ \t]+"
     + _MODIFIERS
     + r"(?:[\w<>\[\],.?]+[ \t]+)?([A-Za-z_$]\w{2,})[ \t]*\([^;{}\n]{0,200}\)[^;{}=\n]{0,80}\{[ \t]*$",
     re.MULTILINE,
 )
-_SHELL_FUNCTION = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*\(\)[ \t]*\{", re.MULTILINE)
-_TEST = re.compile(
+_SHELL_FUNCTION = lazy(r"^([A-Za-z_][\w-]*)[ \t]*\(\)[ \t]*\{", re.MULTILINE)
+_TEST = lazy(
     r"^[ \t]*(?:it|test|describe|context|scenario)(?:\.\w+)?\(\s*['\"`]([^'\"`\n]{3,80})['\"`]",
     re.MULTILINE,
 )
-_MARKDOWN = re.compile(r"^#{1,4}[ \t]+(\S[^\n]{1,80})$", re.MULTILINE)
-_JSON_KEY = re.compile(r"^[ \t]*\"([\w.@/$-]{2,60})\"[ \t]*:", re.MULTILINE)
-_YAML_KEY = re.compile(r"^[ \t]*(?:- )?([A-Za-z_][\w.-]{1,60}):(?:[ \t]|$)", re.MULTILINE)
-_TOML_KEY = re.compile(r"^(?:\[+([\w.\"-]{2,60})\]+|([A-Za-z_][\w.-]{1,60})[ \t]*=)", re.MULTILINE)
+_MARKDOWN = lazy(r"^#{1,4}[ \t]+(\S[^\n]{1,80})$", re.MULTILINE)
+_JSON_KEY = lazy(r"^[ \t]*\"([\w.@/$-]{2,60})\"[ \t]*:", re.MULTILINE)
+_YAML_KEY = lazy(r"^[ \t]*(?:- )?([A-Za-z_][\w.-]{1,60}):(?:[ \t]|$)", re.MULTILINE)
+_TOML_KEY = lazy(r"^(?:\[+([\w.\"-]{2,60})\]+|([A-Za-z_][\w.-]{1,60})[ \t]*=)", re.MULTILINE)
 _CONTROL = frozenset(
     ("if", "for", "while", "switch", "catch", "return", "function", "else", "match", "with", "elif")
 )

@@ -9,13 +9,14 @@ from typing import Literal
 
 from keepthread.handoff.facts.paths import is_absolute
 from keepthread.handoff.facts.shell import Piece, concrete, simple
+from keepthread.handoff.facts.text import lazy
 
 Kind = Literal["create", "modify", "delete", "rename", "read", "folder"]
 
-_HAS_EXTENSION = re.compile(r"[^/\\]\.[A-Za-z0-9]{1,10}$")
+_HAS_EXTENSION = lazy(r"[^/\\]\.[A-Za-z0-9]{1,10}$")
 # Devices, other streams, and PowerShell's drives that hold no files.
-_NO_FILE = re.compile(r"/dev/|/proc/|&|-$|\$null$|NUL$|[A-Za-z]\w+:[\\/]?\w", re.IGNORECASE)
-_LINE_RANGE = re.compile(r"[\d,$p;]+")
+_NO_FILE = lazy(r"/dev/|/proc/|&|-$|\$null$|NUL$|[A-Za-z]\w+:[\\/]?\w", re.IGNORECASE)
+_LINE_RANGE = lazy(r"[\d,$p;]+")
 
 
 @dataclass(frozen=True, slots=True)

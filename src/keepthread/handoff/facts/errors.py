@@ -10,33 +10,33 @@ from keepthread.handoff.facts import calls, commands
 from keepthread.handoff.facts.commands import Run
 from keepthread.handoff.facts.paths import Paths
 from keepthread.handoff.facts.shell import shown
-from keepthread.handoff.facts.text import source
+from keepthread.handoff.facts.text import lazy, source
 from keepthread.handoff.model import StandingError
 from keepthread.transcript.model import Call, Item
 
 MOST = 8
 _FRESH = 40  # items; older failures of one-off scripts have been given up
 _LONGEST = 400
-_HARMLESS = re.compile(
+_HARMLESS = lazy(
     r"has not been read yet|has been modified since|Sibling tool call errored|InputValidationError|No such tool"
     r"|Cancelled|was cancelled|String to replace not found|Found \d+ matches of the string|No changes to make"
     r"|No task found|File does not exist|EISDIR|exceeds maximum allowed|The user doesn't want|Path does not exist"
     r"|hook (?:error|returned)|blocked by|Request failed with status code|Unable to verify|user-rejected|Blocked:",
     re.IGNORECASE,
 )
-_MISTYPED = re.compile(
+_MISTYPED = lazy(
     r"command not found|unrecognized (?:subcommand|arguments)|unknown (?:command|option)|not recognized as"
 )
-_EMPTY_FAILURE = re.compile(r"\s*(?:Exit code \d+)?\s*")
-_TELLING = re.compile(
+_EMPTY_FAILURE = lazy(r"\s*(?:Exit code \d+)?\s*")
+_TELLING = lazy(
     r"error|fail|exception|traceback|panic|fatal|denied|refused|not found|no such"
     r"|cannot|can't|undefined|unexpected|expected|assert|missing|invalid|unresolved|ERR!|E\d{3,5}\b|TS\d{3,5}",
     re.IGNORECASE,
 )
-_NOISE = re.compile(
+_NOISE = lazy(
     r"^\s*(?:at .+:\d+|\^+|[-=_~*#.\s|]+|File \".*\", line \d+.*|npm (?:ERR!|error) A complete log.*)$"
 )
-_TAG = re.compile(r"</?(?:tool_use_error|error|stderr|stdout)>")
+_TAG = lazy(r"</?(?:tool_use_error|error|stderr|stdout)>")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from keepthread.handoff.facts import calls, commands, names, shell
 from keepthread.handoff.facts.files import Touched
 from keepthread.handoff.facts.names import Found, Judge
 from keepthread.handoff.facts.paths import Paths, is_absolute
-from keepthread.handoff.facts.text import as_text, word_set
+from keepthread.handoff.facts.text import as_text, lazy, word_set
 from keepthread.handoff.model import Identifier
 from keepthread.transcript.model import Call, Item, Message, Note
 
@@ -66,16 +66,18 @@ _RARELY_NEEDED: Mapping[str, float] = {
     "number": 0.1, "url": 0.1, "uuid": 0.3, "dotted": 0.4, "hash": 0.5, "issue": 0.5, "plain": 0.6, "path": 0.8,
 }  # fmt: skip
 # Commands and tools whose output says what is to be done.
-_DESCRIBES = re.compile(
+_DESCRIBES = lazy(
     r"\b(?:gh|glab|hub)\s+(?:issue|pr|mr)\s+view\b|\b(?:bd|jira|linear|tea|ticket)\s+(?:issue\s+)?(?:show|view|get)\b"
 )
-_ISSUE_TOOL = re.compile(
+_ISSUE_TOOL = lazy(
     r"mcp__.*(?:get|read|view|fetch)_?\w*(?:issue|ticket|task|page|document|pull_request)",
     re.IGNORECASE,
 )
 _DOCUMENTS = (".md", ".mdx", ".rst", ".txt", ".adoc", ".markdown")
-_LABEL = re.compile(r"[\w./@+-]+(?: [\w./@:+-]+)*")
-_KEYWORDS = frozenset(("for", "case", "select", "function", "export", "set", "local", "return", "[", "[["))
+_LABEL = lazy(r"[\w./@+-]+(?: [\w./@:+-]+)*")
+_KEYWORDS = frozenset(
+    ("for", "case", "select", "function", "export", "set", "local", "return", "[", "[[")
+)
 # The host's own words around what its tools and background tasks report.
 _HOST_WORDS = word_set(
     """task_id task_type tool_use_id tool_use_error local_bash local_agent retrieval_status output_file exit_code

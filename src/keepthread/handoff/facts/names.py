@@ -9,44 +9,44 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from keepthread.handoff.facts.text import word_set
+from keepthread.handoff.facts.text import lazy, word_set
 
 Found = tuple[tuple[str, str], ...]
 
-_TOKEN = re.compile(r"[\w$@#~./\\:%+-]{3,}|#[1-9]\b")
-_URL = re.compile(
+_TOKEN = lazy(r"[\w$@#~./\\:%+-]{3,}|#[1-9]\b")
+_URL = lazy(
     r"\b(?:https?|wss?|ssh|git|postgres(?:ql)?|redis|mongodb|file)://[^\s\"'`<>\\|^{}，。）、]{3,300}"
 )
-_BACKTICKED = re.compile(r"`([^`\n]{2,160})`")
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_HASH = re.compile(r"(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}")
-_VERSION = re.compile(r"v?\d{1,4}\.\d{1,4}(?:\.\d{1,5}){1,2}(?:[-+][\w.]{1,20})?|v\d{1,3}\.\d{1,4}")
-_ISSUE = re.compile(r"(?:[\w.-]{1,40}/[\w.-]{1,60})?#\d{1,7}|[A-Z][A-Z0-9]{1,9}-\d{1,6}")
-_FLAG = re.compile(r"--[a-z][\w-]{1,40}")
+_BACKTICKED = lazy(r"`([^`\n]{2,160})`")
+_UUID = lazy(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_HASH = lazy(r"(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}")
+_VERSION = lazy(r"v?\d{1,4}\.\d{1,4}(?:\.\d{1,5}){1,2}(?:[-+][\w.]{1,20})?|v\d{1,3}\.\d{1,4}")
+_ISSUE = lazy(r"(?:[\w.-]{1,40}/[\w.-]{1,60})?#\d{1,7}|[A-Z][A-Z0-9]{1,9}-\d{1,6}")
+_FLAG = lazy(r"--[a-z][\w-]{1,40}")
 # A host without a dot has a port of four digits: `border-radius:50` names none.
-_HOST_PORT = re.compile(
+_HOST_PORT = lazy(
     r"(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|[a-z][\w-]*(?:\.[\w-]+)+):\d{2,5}|[a-z][\w-]*:\d{4,5}"
 )
-_ESCAPED = re.compile(r"\\[nrt\"'].*", re.DOTALL)
-_DRIVE = re.compile(r"[A-Za-z]:\\")
-_ARITY = re.compile(r"([A-Za-z_][\w.]*[?!]?)/\d{1,2}")
+_ESCAPED = lazy(r"\\[nrt\"'].*", re.DOTALL)
+_DRIVE = lazy(r"[A-Za-z]:\\")
+_ARITY = lazy(r"([A-Za-z_][\w.]*[?!]?)/\d{1,2}")
 # Ids of the host's own records, and what stands where a secret stood.
-_NO_CODE = re.compile(r"(?:[a-z]+_)?(?:toolu|msg|req)_\w{16,}|REDACTED\w*")
-_LINE_SUFFIX = re.compile(r"(?::\d+(?:[:-]\d+)?|#L\d+(?:-L?\d+)?)$")
-_WORD = re.compile(r"[A-Za-z_$][\w$]*")
-_HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]{2}")
-_ERROR_CODE = re.compile(
+_NO_CODE = lazy(r"(?:[a-z]+_)?(?:toolu|msg|req)_\w{16,}|REDACTED\w*")
+_LINE_SUFFIX = lazy(r"(?::\d+(?:[:-]\d+)?|#L\d+(?:-L?\d+)?)$")
+_WORD = lazy(r"[A-Za-z_$][\w$]*")
+_HUMP = lazy(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]{2}")
+_ERROR_CODE = lazy(
     r"E(?:ACCES|NOENT|PERM|EXIST|ADDRINUSE|CONNREFUSED|CONNRESET|PIPE|BUSY|MFILE|NOSPC|TIMEDOUT|INVAL|ISDIR|NOTDIR|NOTEMPTY"
     r"|LOOP|RESOLVE|XDEV|NOMEM|AGAIN|INTR|ROFS)|[A-Z]{1,5}\d{3,5}"
 )
-_DOTFILE = re.compile(
+_DOTFILE = lazy(
     r"\.(?:env|git|docker|eslint|prettier|npm|nvm|babel|editor|claude|vscode|idea|github|husky|pre-|rubocop|flake8|pylint|tool-|bash|zsh|ssh|aws|beads|cursor|gitlab|ci\b|config|venv)[\w.-]*"
 )
-_KEBAB = re.compile(r"@?[a-z][a-z0-9]*(?:[-.:][a-z0-9]+)+")
-_EXTENSION = re.compile(r"\.([A-Za-z][A-Za-z0-9]{0,9})$")
-_PLAIN_SEGMENTS = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+)+")
-_NUMERIC_PATH = re.compile(r"[\d./:-]+")
-_IDEOGRAPHS = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]+")
+_KEBAB = lazy(r"@?[a-z][a-z0-9]*(?:[-.:][a-z0-9]+)+")
+_EXTENSION = lazy(r"\.([A-Za-z][A-Za-z0-9]{0,9})$")
+_PLAIN_SEGMENTS = lazy(r"[A-Za-z]+(?:/[A-Za-z]+)+")
+_NUMERIC_PATH = lazy(r"[\d./:-]+")
+_IDEOGRAPHS = lazy(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]+")
 _EDGE = ".,:;!?-+%/\\~@#"
 
 FILE_EXTENSIONS = word_set(

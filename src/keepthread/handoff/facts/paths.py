@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ntpath
 import posixpath
-import re
 
-_DRIVE = re.compile(r"([A-Za-z]):[\\/]")
-_MOUNTED = re.compile(r"/(?:mnt/)?([A-Za-z])(/|$)")
-_PRIVATE = re.compile(r"/private(?=/(?:tmp|var)(?:/|$))")
+from keepthread.handoff.facts.text import lazy
+
+_DRIVE = lazy(r"([A-Za-z]):[\\/]")
+_MOUNTED = lazy(r"/(?:mnt/)?([A-Za-z])(/|$)")
+_PRIVATE = lazy(r"/private(?=/(?:tmp|var)(?:/|$))")
 _LONGEST = 1_000
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_ENGLISH_WORDS = re.compile(
+from keepthread.handoff.facts.text import lazy
+
+_ENGLISH_WORDS = lazy(
     r"\b(?:the|and|to|is|for|in|of|this|that|with|it|you|are|on|be|when|not|don't|do|use|always|never|only|please)\b",
     re.IGNORECASE,
 )
 
 # What looks like an order and is none: "I don't know", "it doesn't work".
-_NOT_ORDERS = re.compile(
+_NOT_ORDERS = lazy(
     r"\bi\s+(?:don[’']?t|do\s+not|never|always)\s+(?:know|think|see|understand|believe|remember|get|recall|have|need|mind|care|saw|got|had)\b"
     r"|\b(?:it|they|we|you|he|she|these|those|tests?|which|that|still|but)\s+(?:don[’']?t|do\s+not|never|always|must)\s+(?:work|works|exist|match|show|appear|seem|look|pass|compile|load|render|have|fail|fails|be|happen|happens|see|get)\b"
     r"|\b(?:was|were|is|are|been|has|have|had|got|gets)\s+(?:never|always|not\s+allowed)\b|\bnever\s+(?:\w+ed|worked|ran|seen|been|got)\b"
@@ -19,7 +21,7 @@ _NOT_ORDERS = re.compile(
     r"|\bnot\s+only\b|\bor\s+not\b|\bif\s+not\b|\bonly\s+(?:one|two|the\s+first|when\s+i)\b",
     re.IGNORECASE,
 )
-_ENGLISH = re.compile(
+_ENGLISH = lazy(
     r"""\b(?:never|always|from\s+now\s+on|going\s+forward|from\s+here\s+on|in\s+(?:the\s+)?future,|remember\s+(?:to|that|not)|keep\s+in\s+mind
     |make\s+sure|be\s+sure\s+to|ensure|must(?:n[’']t)?|do\s+not|don[’']?t|no\s+more|avoid|refrain|stop\s+\w+ing|quit\s+\w+ing
     |under\s+no\s+circumstances|at\s+all\s+times|every\s+time|each\s+time|without\s+(?:asking|my\s+\w+)|unless\s+i
@@ -32,14 +34,14 @@ _ENGLISH = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 # Said of one piece of work as often as of all: a rule in a short message, not in a long one.
-_ENGLISH_MILD = re.compile(
+_ENGLISH_MILD = lazy(
     r"""\b(?:instead(?:\s+of)?|rather\s+than|prefer(?:ably)?|i[’']d\s+(?:rather|prefer)|remember|whenever|no\s+longer|no\s+need\s+to|not\s+\w+\s+but
     |without\s+(?:changing|touching|breaking|using|adding)|until\s+i|before\s+(?:you\s+)?(?:edit|chang|mak|start|propos|provid)\w*
     |can(?:not|[’']t)\s+(?:use|change|touch|edit|modify|break)|need\s+to\s+(?:always|never)|i\s+(?:want|need|expect)\s+(?:you|all|every|the|it)|i\s+(?:don[’']?t|do\s+not)\s+like
     |only\s+(?:for|in|after|if|when|with|the|on)|keep\s+.{1,60}(?:simple|short|minimal)|keep\s+it|follow\s+(?:the|our|my|these|this)|by\s+default|better\s+not\s+to|at\s+most|at\s+least|treat\s+.{1,40}\s+as|required|critical|crucial)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-_ENGLISH_WEAK = re.compile(
+_ENGLISH_WEAK = lazy(
     r"^\W*(?:please\s+|and\s+|also\s+)?(?:use|keep|answer\s+in|respond\s+in|reply\s+in|write\s+(?:in|all|every)|speak|stay|follow|we\s+(?:use|only|never|always)|no\s+\w+)\b",
     re.IGNORECASE,
 )
@@ -93,18 +95,16 @@ _OTHER = "|".join(
         r"ποτέ|πάντα|\bμην?\b|\bμόνο\b|πρέπει|\bαντί\b|אף\s+פעם|לעולם|תמיד|אל\s+ת|\bרק\b|חייב|במקום|อย่า|ห้าม|เสมอ|ต้อง|เท่านั้น|แทน",
     )
 )
-_CORRECTION = re.compile(
+_CORRECTION = lazy(
     r"^\W*(?:no|nope|wrong|stop|wait|not\s+(?:that|like)|nein|falsch|halt|non|arrête|para|não|alto|sbagliato|nee|fout|nie|źle|нет|стоп|неверно|ні|hayır|dur|不对|不對|不是|不要|错了|錯了|停|いや|いいえ|違う|ちがう|だめ|やめて|아니|틀렸|안\s*돼|لا|नहीं|मत)(?![\w-])",
     re.IGNORECASE,
 )
-_QUESTION = re.compile(
+_QUESTION = lazy(
     r"[?？؟]\W*$|^\W*(?:why|how|what|where|when|which|who|is\s+(?:it|there|this)|are\s+(?:there|we|you)|did|does|do\s+(?:you|we|i)\b(?!\s*not)|can\s+(?:you|we|i)|could\s+(?:you|we)|should\s+(?:we|i)|warum|wieso|wie|pourquoi|comment|por\s?qué|cómo|por\s+que|perché|waarom|dlaczego|почему|зачем|чому|neden|niye)\b",
     re.IGNORECASE,
 )
-_EMPHATIC = re.compile(
-    r"\b(?:never|always|from\s+now\s+on|do\s+not|don[’']?t|must)\b", re.IGNORECASE
-)
-_ASCII_LETTERS = re.compile(r"[A-Za-z]")
+_EMPHATIC = lazy(r"\b(?:never|always|from\s+now\s+on|do\s+not|don[’']?t|must)\b", re.IGNORECASE)
+_ASCII_LETTERS = lazy(r"[A-Za-z]")
 
 
 @lru_cache(maxsize=8)

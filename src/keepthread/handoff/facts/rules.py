@@ -14,7 +14,7 @@ from keepthread.handoff.facts.rule_words import (
     is_unknown_script,
     strength,
 )
-from keepthread.handoff.facts.text import prose_lines, sentences, source, units
+from keepthread.handoff.facts.text import lazy, prose_lines, sentences, source, units
 from keepthread.handoff.model import Sourced
 from keepthread.transcript.model import Item, Message
 
@@ -24,14 +24,14 @@ _SENTENCE = 600
 _PER_MESSAGE = 8
 _READ = 20_000
 _VIAS = frozenset(("prompt", "queued", "rejection", "approval", "memory", "command"))
-_MACHINE_LINE = re.compile(
+_MACHINE_LINE = lazy(
     r"^\s*(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|\[\w+\]|at \S+|File \"|Traceback|error\b|warning\b|ERROR|WARN|INFO"
     r"|DEBUG|npm |\$ |[❯│✗✓✖⎿⏺●]|\+\+\+ |--- a/|@@ |import |from \S+ import|def |class |func |const |let |var |return "
     r"|if \(|for \(|//|/\*|<\w)"
     r"|[─│└├┌┐┘┤┬┴┼═║✅❌✔✘🔲☐☑]|[{};]\s*$|^\s*[\w.]+\(.*\)\s*$|\w+Error:|Exception:|^\s*[\w./\\-]+:\d+",
 )
-_LIST_MARK = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
-_POINTS_BACK = re.compile(
+_LIST_MARK = lazy(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_POINTS_BACK = lazy(
     r"^\W*(?:(?:and|so|but|please|also)\s+)?(?:(?:do\s*not|don[’']?t|never|always)\s+(?:do|use|touch|change)\s+)?(?:that|this|it|them|those|these|das|cela|ça|eso|isso|questo|это|这|那|それ|그거)\b",
     re.IGNORECASE,
 )

@@ -7,15 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from keepthread.handoff.facts.text import lazy
+
 _LONGEST = 20_000
-_HEREDOC = re.compile(r"<<-?[ \t]*\\?(['\"]?)([A-Za-z_][\w.-]*)\1")
-_SEPARATOR = re.compile(r"[\\/]")
-_BLANKS = re.compile(r"[ \t]+")
-_LEADING_CD = re.compile(
+_HEREDOC = lazy(r"<<-?[ \t]*\\?(['\"]?)([A-Za-z_][\w.-]*)\1")
+_SEPARATOR = lazy(r"[\\/]")
+_BLANKS = lazy(r"[ \t]+")
+_LEADING_CD = lazy(
     r"^\s*(?:cd|pushd|Set-Location)\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&|]+)\s*(?:&&|;)\s*"
 )
-_TRAILING_CUT = re.compile(r"\s*(?:2>&1\s*)?\|\s*(?:tail|head)\b[^|;&]*$|\s*2>(?:&1|/dev/null)\s*$")
-_TOKEN = re.compile(
+_TRAILING_CUT = lazy(r"\s*(?:2>&1\s*)?\|\s*(?:tail|head)\b[^|;&]*$|\s*2>(?:&1|/dev/null)\s*$")
+_TOKEN = lazy(
     r"""
     (?P<space>[ \t\r]+|\\\r?\n|(?:(?<=\s)|^)\#[^\n]*)
   | (?P<end>\n|&&|\|\||;+|\|&?|&(?!>)|[(){}](?=\s|$|;))
@@ -25,7 +27,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 # PowerShell escapes with a backtick and doubles quotes; a backslash is a path separator.
-_TOKEN_POWERSHELL = re.compile(
+_TOKEN_POWERSHELL = lazy(
     r"""
     (?P<space>[ \t\r]+|`\r?\n|(?:(?<=\s)|^)\#[^\n]*)
   | (?P<end>\n|&&|\|\||;+|\||&|[(){}](?=\s|$|;))
@@ -34,12 +36,12 @@ _TOKEN_POWERSHELL = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_QUOTED = re.compile(r"\"((?:\\.|[^\"\\])*)\"?|'([^']*)'?|\\(.)", re.DOTALL)
-_QUOTED_POWERSHELL = re.compile(r"\"((?:`.|[^\"`])*)\"?|'([^']*)'?", re.DOTALL)
-_DOUBLE_ESCAPE = re.compile(r"\\([\"\\$`])")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-_DRIVE = re.compile(r"[A-Za-z]:\\")
-_NOT_CONCRETE = re.compile(r"[$`*?{}<>|\n]")
+_QUOTED = lazy(r"\"((?:\\.|[^\"\\])*)\"?|'([^']*)'?|\\(.)", re.DOTALL)
+_QUOTED_POWERSHELL = lazy(r"\"((?:`.|[^\"`])*)\"?|'([^']*)'?", re.DOTALL)
+_DOUBLE_ESCAPE = lazy(r"\\([\"\\$`])")
+_ASSIGNMENT = lazy(r"[A-Za-z_]\w*\+?=")
+_DRIVE = lazy(r"[A-Za-z]:\\")
+_NOT_CONCRETE = lazy(r"[$`*?{}<>|\n]")
 _SHELL_WORDS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "!", "{", "("))
 _PREFIXES = frozenset(
     ("sudo", "env", "time", "nohup", "command", "exec", "nice", "builtin", "doas")

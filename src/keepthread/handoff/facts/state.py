@@ -6,33 +6,31 @@ import re
 from collections.abc import Sequence
 
 from keepthread.handoff.facts import calls
-from keepthread.handoff.facts.text import as_dict, as_text, one_line, sentences, unique
+from keepthread.handoff.facts.text import as_dict, as_text, lazy, one_line, sentences, unique
 from keepthread.handoff.model import Check, Sourced, Todo
 from keepthread.transcript.model import Call, Item, Message, Note
 
-_NEXT = re.compile(
+_NEXT = lazy(
     r"^\W*(?:next[\s:,]|now,?\s|now\s+i|let\s+me\s+(?!know)|let[’']s|i[’']?ll\s|i\s+will\s|i\s+(?:still\s+)?need\s+to|i[’']?m\s+going\s+to|then\s+i|remaining\b|ready\s|pending\b|still\s+to\s+do|the\s+next\s+step|todo\b"
     r"|als\s+nächstes|jetzt\b|nun\b|ich\s+werde|ensuite\b|maintenant\b|je\s+vais|prochaine|ahora\b|a\s+continuación|voy\s+a|siguiente|agora\b|vou\s|próxim|adesso\b|ora\s|prossim|vervolgens|nu\s|teraz\b|następn|"
     r"теперь|далее|сейчас|следующ|тепер|далі|şimdi|sıradaki|接下来|接下來|下一步|现在|現在|次に|次は|それでは|다음|이제|الآن|अब)",
     re.IGNORECASE,
 )
-_NEXT_HEADING = re.compile(
+_NEXT_HEADING = lazy(
     r"\b(?:next|remaining|remains|still\s+to|to\s+do|pending|follow-?ups?|outstanding)\b|nächste|offen|restlich"
     r"|restant|suivant|siguiente|pendient|próxim|pendente|prossim|volgende|następn|следующ|остал|дальш|наступн|sıradaki"
     r"|下一步|剩余|剩餘|待办|待辦|接下来|次の|残り|다음|남은|التالي|अगल",
     re.IGNORECASE,
 )
-_BARE_HEADING = re.compile(
+_BARE_HEADING = lazy(
     r"\W*(?:the\s+)?(?:next|remaining|pending)\s+(?:steps?|tasks?|items?|work)(?:\s+are)?\W*",
     re.IGNORECASE,
 )
 _REACH = 3  # lines from a heading to its list
-_LISTED = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
-_COMMIT = re.compile(r"^\[([^\]\s]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
-_PULL_REQUEST = re.compile(
-    r"https://[\w.-]+/[\w.-]+/[\w.-]+/(?:pull|merge_requests|pull-requests)/\d+"
-)
-_AWAY_END = re.compile(r"\s*\(disable recaps in /config\)\s*$")
+_LISTED = lazy(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_COMMIT = lazy(r"^\[([^\]\s]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
+_PULL_REQUEST = lazy(r"https://[\w.-]+/[\w.-]+/[\w.-]+/(?:pull|merge_requests|pull-requests)/\d+")
+_AWAY_END = lazy(r"\s*\(disable recaps in /config\)\s*$")
 
 
 def completed(items: Sequence[Item], todos: Sequence[Todo]) -> list[str]:

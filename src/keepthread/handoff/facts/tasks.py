@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from keepthread.handoff.facts import calls
-from keepthread.handoff.facts.text import as_dict, as_list, as_text, head_tail, one_line
+from keepthread.handoff.facts.text import as_dict, as_list, as_text, head_tail, lazy, one_line
 from keepthread.handoff.model import Background, Outcome, Todo
 from keepthread.transcript.model import Call, Item, Message, Note
 
@@ -19,11 +18,11 @@ _STATUS: Mapping[str, Literal["pending", "in_progress", "completed"]] = {
     "pending": "pending", "open": "pending", "in_progress": "in_progress",
     "completed": "completed", "done": "completed",
 }  # fmt: skip
-_TASK_ID = re.compile(r"Task #(\w+)")
-_ENDED = re.compile(
+_TASK_ID = lazy(r"Task #(\w+)")
+_ENDED = lazy(
     r"<status>\s*(?:completed|failed|killed|stopped|error)|\"?status\"?:\s*\"?(?:completed|failed|killed)"
 )
-_WENT_WRONG = re.compile(
+_WENT_WRONG = lazy(
     r"<status>\s*(?:failed|killed|error)|\"?status\"?:\s*\"?(?:failed|killed)|\bexit code:? [1-9]|<exit_code>\s*[1-9]"
 )
 _REPORT = 2_000

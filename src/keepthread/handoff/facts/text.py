@@ -4,12 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from keepthread.transcript.model import Place
 
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)")
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"')\]*_]*\s+(?=\S)|(?<=[。！？।؟])")
+
+class _Pattern:
+    """Stands for a pattern until it is first used."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._source = (pattern, flags)
+
+    def __getattr__(self, name: str) -> Any:
+        # Reached only until the method has been laid into the instance.
+        method = getattr(re.compile(*self._source), name)
+        setattr(self, name, method)
+        return method
+
+
+def lazy(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a pattern that is compiled when first used: hooks start often, and one session needs few of them."""
+    return cast("re.Pattern[str]", _Pattern(pattern, flags))
+
+
+_FENCE = lazy(r"^[ \t]*(?:```|~~~)")
+_SENTENCE_END = lazy(r"(?<=[.!?…])[\"')\]*_]*\s+(?=\S)|(?<=[。！？।؟])")
 
 
 def word_set(text: str) -> frozenset[str]:
