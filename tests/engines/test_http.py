@@ -272,7 +272,9 @@ def test_a_certificate_of_the_environment_does_not_count(
 ) -> None:
     """Whoever sets the environment could read along."""
     url, certificate = secure
-    env = dict.fromkeys(("SSL_CERT_FILE", "KEEPTHREAD_CA_BUNDLE", "REQUESTS_CA_BUNDLE"), certificate)
+    env = dict.fromkeys(
+        ("SSL_CERT_FILE", "KEEPTHREAD_CA_BUNDLE", "REQUESTS_CA_BUNDLE"), certificate
+    )
     for name, value in env.items():
         monkeypatch.setenv(name, value)
     assert failed(engine(url, env)).reason == "no_login"
