@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from keepthread.handoff import store
+from keepthread.handoff import lock, store
 from keepthread.handoff.model import Handoff
 from keepthread.host.locations import session_dir, session_key
 from tests.support.handoffs import POSITION, SESSION, make_handoff, make_partial
@@ -336,7 +336,7 @@ def test_whatever_stands_where_the_lock_should_be_the_handoff_is_saved(tmp_path,
 
 def test_a_lock_held_by_a_hung_process_delays_a_save_but_does_not_lose_it(tmp_path, monkeypatch):
     fcntl = pytest.importorskip("fcntl")
-    monkeypatch.setattr(store, "_LOCK_WAIT", 0.1)
+    monkeypatch.setattr(lock, "WAIT", 0.1)
     folder_of(tmp_path).mkdir(parents=True)
     with (folder_of(tmp_path) / ".lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)

@@ -12,13 +12,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from time import monotonic, sleep, time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from time import time
 from typing import Any, cast
 
 from keepthread import files
 from keepthread.handoff.late import UPGRADE
+from keepthread.handoff.lock import locked
 from keepthread.handoff.model import Handoff
 from keepthread.host.locations import session_dir, session_key
 
@@ -31,7 +32,6 @@ WORKER = "worker.json"
 HOST_SUMMARY = "host-summary.md"
 
 _LIMIT = 8 * 1024 * 1024  # bytes; a handoff has tens of kilobytes
-_LOCK_WAIT = 5.0  # seconds
 _POSITIONS_KEPT = 500
 _UUID = re.compile(r"[0-9a-f-]{36}")
 
@@ -75,34 +75,38 @@ def save(
         upgrade: text, cuts and closing of what a session lacks that was shown the partial of this handoff.
 
     Raises:
-        OSError: a file could not be written; each is still whole, the old one or the new one.
+        OSError: a file could not be written; on a full disk all the old ones stay.
     """
     meta = handoff["meta"]
     folder = _folder(state, meta["session_id"])
     context = _context(handoff, context_text, cuts, closing, notice, document)
     index = {name: context[name] for name in ("version", "session_id", "transcript", "key")}
     index["text"] = index_text
-    with _locked(folder):
+    contents = {MARKDOWN: markdown, INDEX: _dumped(index), HANDOFF: _dumped(handoff)}
+    if upgrade is not None:
+        contents[UPGRADE] = _dumped(_upgrade(context, upgrade))
+    contents[CONTEXT] = _dumped(context)
+    with locked(folder):
         if not _may_replace(state, handoff):
             return False
-        files.remove_stale_temps(folder)
-        _write(folder, MARKDOWN, markdown)
-        _write(folder, INDEX, _dumped(index))
-        _write(folder, HANDOFF, _dumped(handoff))
-        _store_upgrade(folder, context, upgrade)
-        _write(folder, CONTEXT, _dumped(context))
+        _write_together(folder, contents)
     _remember_position(state, meta["transcript"]["last_uuid"], meta["session_id"])
     return True
 
 
-def _store_upgrade(folder: str, context: dict[str, Any], upgrade: dict[str, Any] | None) -> None:
-    """Put the upgrade in the place of any older one: it belongs to the handoff that is stored, or is not there."""
-    if upgrade is not None:
-        named = ("session_id", "ordinal", "transcript", "generated_epoch")
-        _write(folder, UPGRADE, _dumped({**{name: context[name] for name in named}, **upgrade}))
-        return
-    with suppress(OSError):  # there was none
-        os.unlink(os.path.join(folder, UPGRADE))
+def _write_together(folder: str, contents: Mapping[str, str]) -> None:
+    files.remove_stale_temps(folder)
+    files.write_private_together(
+        folder, [(name, _encoded(text)) for name, text in contents.items()]
+    )
+    if UPGRADE not in contents:  # an older one belonged to the handoff before
+        with suppress(OSError):
+            os.unlink(os.path.join(folder, UPGRADE))
+
+
+def _upgrade(context: dict[str, Any], upgrade: dict[str, Any]) -> dict[str, Any]:
+    named = ("session_id", "ordinal", "transcript", "generated_epoch")
+    return {**{name: context[name] for name in named}, **upgrade}
 
 
 def key(handoff: Handoff) -> str:
@@ -142,7 +146,7 @@ def update_worker(
         OSError: the file could not be written; the old one stays.
     """
     folder = _folder(state, session_id)
-    with _locked(folder):
+    with locked(folder):
         before = _read_json(os.path.join(folder, WORKER)) or {}
         after = change(dict(before))
         if after != before:
@@ -281,69 +285,6 @@ def _prune(folder: str) -> None:
     paths = sorted((os.path.join(folder, name) for name in names), key=_mtime)
     for path in paths[: len(paths) - _POSITIONS_KEPT // 2]:
         os.unlink(path)
-
-
-@contextmanager
-def _locked(folder: str) -> Iterator[None]:
-    """Hold the session's lock if it can be had in time; go on without it otherwise.
-
-    Each file is whole and the comparison is made again before every save, so a missing lock (a network file system,
-    a folder in its place) can cost at most the order of two saves of the same moment, never a handoff.
-    """
-    path = os.path.join(folder, ".lock")
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        with _locked_portably(path):
-            yield
-        return
-    fd = _flocked(path, fcntl)
-    try:
-        yield
-    finally:
-        if fd >= 0:
-            os.close(fd)  # closing lets go of the lock
-
-
-def _flocked(path: str, fcntl: Any) -> int:
-    # The system call itself: filelock takes 40 ms to import, four times what the rest of a PreCompact needs.
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    try:
-        fd = os.open(path, flags, files.PRIVATE_FILE)
-    except OSError:
-        return -1  # a folder, a link or a read-only folder: no lock
-    until = monotonic() + _LOCK_WAIT
-    while not _try_flock(fd, fcntl):
-        if monotonic() >= until:
-            break
-        sleep(0.02)
-    return fd
-
-
-def _try_flock(fd: int, fcntl: Any) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True  # this file system has no locks: waiting would not help
-    return True
-
-
-@contextmanager
-def _locked_portably(path: str) -> Iterator[None]:
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(path, timeout=_LOCK_WAIT, mode=files.PRIVATE_FILE)
-    try:
-        lock.acquire()
-    except (Timeout, OSError, NotImplementedError):
-        yield  # held by a hung process, or this file system has no locks
-        return
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def _folder(state: str, session_id: str) -> str:
