@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import NamedTuple
 
 from keepthread.handoff.spoken import WHOLE, mute
@@ -88,7 +89,8 @@ def goal_of(items: Iterable[Item]) -> list[Item]:
 def without_oldest(transcript: Transcript, keep: float) -> Shortened:
     """Return the transcript with its oldest turns left out, so that at most `keep` of its size stays.
 
-    The user's first ask stays: it is the goal. When the latest turn alone is larger, its oldest blocks go too.
+    The user's first ask stays: it is the goal. When the latest turn alone is larger, its oldest blocks go too, but not
+    the ask that opened it.
 
     Args:
         transcript: the live part.
@@ -102,13 +104,14 @@ def without_oldest(transcript: Transcript, keep: float) -> Shortened:
     while len(groups) > 1 and total - _size(gone) > most:
         gone += groups.pop(0)
         dropped += 1
-    rest = groups[0] if len(groups) == 1 else []
-    pieces = blocks(rest)
-    while len(pieces) > 1 and total - _size(gone) > most:
-        gone += pieces.pop(0)
+    kept = [item for group in groups for item in group]
+    if len(groups) == 1:
+        opening, pieces = _opened(kept)
+        while len(pieces) > 1 and total - _size(gone) > most:
+            gone += pieces.pop(0)
+        kept = [*opening, *(item for piece in pieces for item in piece)]
     if not gone:
         return Shortened(transcript, 0, 0)
-    kept = [item for piece in (pieces if rest else groups) for item in piece]
     goal = goal_of(gone)
     items = [*goal, *kept]
     return Shortened(
@@ -142,6 +145,12 @@ def split(transcript: Transcript, *, window: int, per_token: int) -> list[Transc
     bare = replace(transcript, boundary=None, abandoned=[])
     first = replace(transcript, items=parts[0])
     return [first, *(replace(bare, items=part) for part in parts[1:])]
+
+
+def _opened(turn: Sequence[Item]) -> tuple[list[Item], list[list[Item]]]:
+    """Return what the user typed to open a turn, and the blocks of the rest."""
+    opening = list(takewhile(lambda item: isinstance(item, Message) and item.typed, turn))
+    return opening, blocks(turn[len(opening) :])
 
 
 def _answered_at(item: Item) -> int:
