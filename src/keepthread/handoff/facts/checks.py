@@ -108,7 +108,7 @@ _ERROR_READERS = frozenset((_counted, _go_failed))
 
 
 def _pattern(text: str, read: Callable[[list[re.Match[str]]], str] = _last) -> Pattern:
-    return re.compile(text, re.MULTILINE), read
+    return lazy(text, re.MULTILINE), read
 
 
 # The first that matches tells the result; within one tool's output the most telling stands first.

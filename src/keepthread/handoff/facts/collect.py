@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from keepthread.handoff.facts import (
     carry,
@@ -41,8 +41,7 @@ _MOST_PINS = 40
 _PIN = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Collected:
+class _Collected(NamedTuple):
     """What the parts of the document share."""
 
     items: Sequence[Item]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from keepthread.handoff.facts import calls, checks, shell
 from keepthread.handoff.facts.shell import Piece
@@ -70,7 +69,6 @@ GROUPED = frozenset(
 )
 
 
-@dataclass(slots=True)
 class Run:
     """One run of a shell command.
 
@@ -84,18 +82,21 @@ class Run:
         result: what the check came to, in one line.
     """
 
-    at: int
-    call: Call | None
-    command: str
-    key: str
-    outcome: Outcome
-    pieces: Sequence[Piece] = ()
-    families: frozenset[str] = frozenset()
-    tool: str = ""
-    check: str = ""
-    targets: frozenset[str] = frozenset()
-    result: str = ""
-    source: str = ""
+    def __init__(
+        self, at: int, call: Call | None, command: str, outcome: Outcome, pieces: Sequence[Piece]
+    ) -> None:
+        self.at = at
+        self.call = call
+        self.command = command
+        self.key = shell.comparable(command)
+        self.outcome: Outcome = outcome
+        self.pieces = pieces
+        self.families: frozenset[str] = frozenset()
+        self.tool = ""
+        self.check = ""
+        self.targets: frozenset[str] = frozenset()
+        self.result = ""
+        self.source = ""
 
     @property
     def short(self) -> str:
@@ -119,17 +120,9 @@ def runs(items: Sequence[Item], ended: Mapping[str, Outcome] = _NONE) -> list[Ru
                 found.append(_run(item, command, at, ended))
         elif isinstance(item, Message) and item.via == "bash" and item.text.strip():
             text = item.text.strip()
-            found.append(
-                Run(
-                    at,
-                    None,
-                    text,
-                    shell.comparable(text),
-                    "unknown",
-                    shell.pieces(text),
-                    source=source(item.place),
-                )
-            )
+            run = Run(at, None, text, "unknown", shell.pieces(text))
+            run.source = source(item.place)
+            found.append(run)
     return found
 
 
@@ -190,7 +183,7 @@ def _run(call: Call, command: str, at: int, ended: Mapping[str, Outcome]) -> Run
     if away:
         outcome = ended.get(calls.background_id(call), outcome)
     pieces = shell.pieces(command, powershell=call.name == "PowerShell")
-    run = Run(at, call, command, shell.comparable(command), outcome, pieces)
+    run = Run(at, call, command, outcome, pieces)
     run.families = frozenset(family(piece) for piece in pieces if piece.words and not looks(piece))
     for piece in pieces:
         run.tool = checks.tool_of(piece)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from keepthread.handoff.facts.paths import is_absolute
 from keepthread.handoff.facts.shell import Piece, concrete, simple
@@ -19,8 +18,7 @@ _NO_FILE = lazy(r"/dev/|/proc/|&|-$|\$null$|NUL$|[A-Za-z]\w+:[\\/]?\w", re.IGNOR
 _LINE_RANGE = lazy(r"[\d,$p;]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(NamedTuple):
     """One change (or reading) of one file.
 
     Attributes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from keepthread.handoff.facts import calls, commands
 from keepthread.handoff.facts.commands import Run
@@ -39,8 +39,7 @@ _NOISE = lazy(
 _TAG = lazy(r"</?(?:tool_use_error|error|stderr|stdout)>")
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """One failed call: when, what the document will say, and whether it matters long after."""
 
     at: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from keepthread.handoff.facts import calls, effects, shell
 from keepthread.handoff.facts.declared import declared, declared_in_reading
@@ -18,18 +17,20 @@ _MOST_NAMES = 60
 _SUMMARY = 260
 
 
-@dataclass(slots=True)
 class Touched:
     """One file: what happened to it, when last (index of the item), and the names its changes declare."""
 
-    path: str
-    status: FileStatus
-    at: int
-    edits: int = 0
-    lines: int = 0
-    names: dict[str, None] = field(default_factory=dict)
-    came_from: str = ""
-    note: str = ""
+    __slots__ = ("at", "came_from", "edits", "lines", "names", "note", "path", "status")
+
+    def __init__(self, path: str, status: FileStatus, at: int, note: str = "") -> None:
+        self.path = path
+        self.status = status
+        self.at = at
+        self.edits = 0
+        self.lines = 0
+        self.names: dict[str, None] = {}
+        self.came_from = ""
+        self.note = note
 
     @property
     def edited(self) -> bool:
@@ -74,7 +75,8 @@ class Ledger:
     def rename(self, old: str, new: str, at: int) -> None:
         """Book a move; what was known of the old name goes with it."""
         before = self.files.pop(old, None)
-        entry = Touched(new, "renamed", at, came_from=old)
+        entry = Touched(new, "renamed", at)
+        entry.came_from = old
         if before is not None:
             entry.edits, entry.names = before.edits, before.names
             entry.came_from = before.came_from or old

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 
+from keepthread.handoff.facts.text import lazy
 from keepthread.handoff.model import Git
 
 MOST_DIRTY = 50
 _LONGEST = 300
-_HEAD_REF = re.compile(r"ref: refs/heads/(\S+)")
-_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_HEAD_REF = lazy(r"ref: refs/heads/(\S+)")
+_HASH = lazy(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # What a repository's own configuration could make git run.
 _SAFE = (
     "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat", "-c", "diff.external=",

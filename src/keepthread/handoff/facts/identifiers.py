@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from keepthread.handoff.facts import calls, commands, names, shell
 from keepthread.handoff.facts.files import Touched
@@ -86,23 +86,29 @@ _HOST_WORDS = word_set(
 _NO_PROSE = frozenset(("Write", "Edit", "MultiEdit", "NotebookEdit"))
 
 
-@dataclass(slots=True)
+# Plain classes here and in the rooms beside: making a dataclass takes as long as reading a small session.
 class _Name:
-    kind: str
-    score: float = 0.0
-    near: str = ""
-    spoken: bool = False  # by the user or the agent, in words
-    # How firmly `near` is known: 4 declared there, 3 edited there, 2 looked for there, 1 spoken of beside it.
-    bond: int = 0
+    """One name: `spoken` when the user or the agent said it in words.
+
+    `bond` is how firmly `near` is known: 4 declared there, 3 edited there, 2 looked for there, 1 spoken of beside it.
+    """
+
+    __slots__ = ("bond", "kind", "near", "score", "spoken")
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.score = 0.0
+        self.near = ""
+        self.spoken = False
+        self.bond = 0
 
 
-@dataclass(slots=True)
-class Ranking:
+class Ranking(NamedTuple):
     """All names that were seen: `scores` by name, `best` in the order of the document, `beside` by file."""
 
     scores: dict[str, float]
     best: list[Identifier]
-    beside: dict[str, list[str]] = field(default_factory=dict)
+    beside: dict[str, list[str]]
 
 
 def rank(items: Sequence[Item], touched: Sequence[Touched], paths: Paths) -> Ranking:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from keepthread.handoff.facts.text import lazy
@@ -48,7 +47,6 @@ _PREFIXES = frozenset(
 )
 
 
-@dataclass(slots=True)
 class Piece:
     """One simple command.
 
@@ -59,10 +57,13 @@ class Piece:
         appends: targets of `>>`.
     """
 
-    words: list[str] = field(default_factory=list)
-    writes: list[str] = field(default_factory=list)
-    appends: list[str] = field(default_factory=list)
-    program: str = ""
+    __slots__ = ("appends", "program", "words", "writes")
+
+    def __init__(self, words: Iterable[str] = ()) -> None:
+        self.words: list[str] = list(words)
+        self.writes: list[str] = []
+        self.appends: list[str] = []
+        self.program = ""
 
     @property
     def arguments(self) -> list[str]:
@@ -111,7 +112,7 @@ def pieces(command: str, *, powershell: bool = False) -> tuple[Piece, ...]:
 
 def simple(words: Sequence[str]) -> Piece:
     """Return one simple command from its words."""
-    return _named(Piece(list(words)))
+    return _named(Piece(words))
 
 
 def _named(piece: Piece) -> Piece:
