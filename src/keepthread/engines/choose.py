@@ -35,9 +35,14 @@ _MAKERS: Mapping[str, _Maker] = {
 }
 
 
+def built_in() -> list[str]:
+    """Return the names KEEPTHREAD_ENGINE may hold without any package's help."""
+    return [AUTO, *_MAKERS]
+
+
 def known() -> list[str]:
     """Return every name KEEPTHREAD_ENGINE may hold, those of installed packages last."""
-    own = [AUTO, *_MAKERS]
+    own = built_in()
     return [*own, *(name for name in plugins.names() if name not in own)]
 
 
