@@ -196,7 +196,8 @@ class _Index:
         best: list[Identifier] = []
         beside: dict[str, list[str]] = {}
         needless = _needless_paths(named) | _needless_parts(scores)
-        for name in sorted(scores, key=lambda name: (-scores[name], name)):
+        # By score, those of the same score by name.
+        for name in sorted(sorted(scores), key=scores.__getitem__, reverse=True):
             seen = self.known[name]
             if name in needless:
                 continue

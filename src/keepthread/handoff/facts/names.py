@@ -94,6 +94,7 @@ class Judge:
 
     def __init__(self) -> None:
         self._known: tuple[dict[str, Found], dict[str, Found]] = ({}, {})
+        self._dull: tuple[set[str], set[str]] = (set(), set())  # the many tokens that name nothing
 
     def names(self, token: str, *, strong: bool) -> Found:
         """Return (text, kind) of the names in one token.
@@ -105,12 +106,16 @@ class Judge:
 
     def all(self, found: Iterable[str], *, strong: bool) -> Found:
         """Return (text, kind) of the names in several tokens, each once, in a fixed order."""
-        known = self._known[strong]
+        known, dull = self._known[strong], self._dull[strong]
         pairs: dict[tuple[str, str], None] = {}
-        for token in found:
+        for token in [token for token in found if token not in dull]:
             names = known.get(token)
             if names is None:
-                names = known[token] = _names(token, strong)
+                names = _names(token, strong)
+                if not names:
+                    dull.add(token)
+                    continue
+                known[token] = names
             for pair in names:
                 pairs[pair] = None
         return tuple(pairs)
@@ -149,6 +154,8 @@ def _names(token: str, strong: bool) -> Found:
         token = _without_escapes(token)
     bare = token.rstrip(".,:;!?-+%/\\~@#$")
     bare = bare.lstrip(",:;!?%+-") if not bare.startswith("#") else bare
+    if bare.isdigit() or (bare.isalpha() and (bare.islower() or bare[1:].islower())):
+        return ()
     if len(bare) < 3 or len(bare) > 240 or bare in _NOT_NAMES:
         return ((bare, "issue"),) if len(bare) == 2 and bare[0] == "#" and bare[1].isdigit() else ()
     fixed = _fixed_form(bare)
