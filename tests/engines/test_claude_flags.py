@@ -102,6 +102,19 @@ def test_e11_an_older_program_leaves_no_session_behind(claude, home):
     assert list((home / ".claude" / "projects").iterdir()) == [other]
 
 
+def test_the_schema_goes_without_its_descriptions(claude, home):
+    """The prompt says the same. A field may still bear that name."""
+    text = {"type": "string", "description": "What the user wants."}
+    schema = SCHEMA | {"properties": {"task": text, "description": text}}
+    claude.answer(DOCUMENT)
+    engine = ClaudeEngine(claude.env(home), config_dir=str(home / ".claude"))
+    engine.ask(Request("s", "p", schema, "", ""), Deadline.after(60))
+    argv = claude.calls[0]["argv"]
+    sent = json.loads(argv[argv.index("--json-schema") + 1])
+    plain = {"type": "string"}
+    assert sent == SCHEMA | {"properties": {"task": plain, "description": plain}}
+
+
 def test_an_overflow_is_told_with_its_numbers(claude, home):
     said = "API Error: 400 prompt is too long: 213462 tokens > 200000 maximum"
     claude.behave(result={"is_error": True, "result": said}, exit=1)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from keepthread.engines.fitted import Fitted
 from keepthread.engines.model import Answer, Deadline, EngineError, Request, Setup
 from keepthread.engines.openai import OpenAIEngine
 from keepthread.handoff.digest import digest
+from keepthread.handoff.material import Material
 from keepthread.handoff.stages import without_oldest
 from keepthread.transcript.model import Transcript
 from keepthread.transcript.read import read_transcript
+from tests.support.handoffs import make_partial
 from tests.support.llama import NoModelError, model_python, serving
 from tests.support.session import SessionFile
 
@@ -138,3 +142,33 @@ def test_a_real_overflow_is_recovered(engine: OpenAIEngine, talk: Talk) -> None:
     assert "part number 39" in last
     assert "part number 2 " not in last
     assert "part number 2 " in asked.prompts[0]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("budget", [40_000, 12_000])
+def test_the_prompt_of_a_long_transcript_stays_in_its_budget(
+    server: str, tmp_path: Path, budget: int
+) -> None:
+    """Counted by a real tokenizer, one of the poorer ones: 3 MB in at most N tokens."""
+    session = SessionFile(tmp_path / "session.jsonl")
+    session.user(GOAL)
+    number = 0
+    while session.path.stat().st_size < 3_000_000:
+        number += 1
+        session.read(f"src/part{number}.py", _code(60))
+        session.bash(f"pytest -q tests/test_part{number}.py", f"{_code(20)}\n3 passed")
+        session.edit(f"src/part{number}.py", _code(4), _code(5))
+        session.assistant(f"Part {number} is ported; its tests pass, so the next one follows.")
+        if number % 5 == 0:
+            session.user(f"Good. Never touch part {number} again, and go on with the next.")
+    material = Material(make_partial(), read_transcript(str(session.path)))
+    prompt = f"{material.system()}\n{material.prompt(budget)}"
+    tokens = httpx.post(f"{server}/tokenize", json={"content": prompt}, timeout=60).json()["tokens"]
+    assert budget // 2 < len(tokens) <= budget
+
+
+def _code(lines: int) -> str:
+    return "\n".join(
+        f"    value_{line} = config.read(section, '{name}') or default_of({name})  # {name} wins"
+        for line, name in zip(range(lines), cycle(("parser", "stream", "handler", "cache")))
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 from keepthread.engines import login as logins
 from keepthread.engines.model import EngineError, Request
@@ -54,7 +55,7 @@ class Flags:
             argv.append("--no-session-persistence")
         if self.takes(_SCHEMA):
             # Two turns are normal with a schema, so the number of turns is never limited.
-            argv += [_SCHEMA, json.dumps(request.bare_schema, separators=(",", ":"))]
+            argv += [_SCHEMA, json.dumps(_terse(request.bare_schema), separators=(",", ":"))]
         argv += ["--system-prompt", request.system]
         if request.model:
             argv += ["--model", request.model]
@@ -74,6 +75,19 @@ class Flags:
         if not first and not self.takes(_SOURCES):
             raise too_old(kind)
         return [*([first] if first else [_SOURCES, ""]), *more]
+
+
+def _terse(schema: Any) -> Any:
+    """Return a schema without its descriptions: the prompt says the same, and every word of both is paid for."""
+    if isinstance(schema, list):
+        return [_terse(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _terse(value)
+        for key, value in schema.items()
+        if not (key == "description" and isinstance(value, str))
+    }
 
 
 def listed(help_text: str) -> frozenset[str]:
