@@ -22,6 +22,7 @@ from keepthread.evaluate.page.collect import collect
 from keepthread.evaluate.page.model import Report
 from keepthread.evaluate.page.render import page
 from keepthread.evaluate.page.write import NAME, write_report
+from keepthread.evaluate.timeline import read_timeline
 from keepthread.handoff.store import save
 from tests.support import chromium
 from tests.support.cli import Person
@@ -186,8 +187,11 @@ def test_a_transcript_too_large_to_be_scored_is_drawn_all_the_same(
 
     report = collected(person)
 
+    text = Reader(page(report)).text
+
     assert report["sessions"][0]["compactions"][0]["score"] is None
-    assert "not measured: the file is large; keepthread eval FILE" in Reader(page(report)).text
+    assert "1 compaction, not measured here: transcripts of more than 100 MB" in text
+    assert "not measured: the file is large; keepthread eval FILE" in text
 
 
 def test_the_handoff_is_shown_with_its_engine_cost_and_findings(person: Person) -> None:
@@ -370,7 +374,7 @@ def test_the_page_can_be_read_without_eyes_and_without_a_mouse(person: Person) -
     assert {*named, *(href[1:] for href in reader.values("href"))} <= set(ids)
     drawings = [value for tag, name, value in reader.attributes if (tag, name) == ("svg", "role")]
     assert drawings == ["img", "img"]
-    assert reader.tags["details"] == reader.tags["summary"] == 2
+    assert reader.tags["details"] == reader.tags["summary"] == 4
     assert "Compaction 1, automatic: 170K → 30K tokens." in reader.text
     assert "170,000 → 30,023" in reader.text
 
@@ -407,18 +411,45 @@ def test_sessions_of_the_projects_root_are_found_from_a_folder_in_it(person: Per
     assert report["project"] == "proj"
 
 
+def test_progress_covers_reading_and_measuring_and_never_runs_backwards(person: Person) -> None:
+    """Each transcript is read, and those with a compaction are measured."""
+    compacted(person)
+    person.session(session=OTHERS[0])
+    steps: list[tuple[int, int]] = []
+
+    collected(person, progress=lambda *step: steps.append(step))
+    shares = [done / total for done, total in steps]
+
+    assert steps == [(1, 4), (2, 4), (3, 3)]
+    assert shares == sorted(shares)
+
+
+def test_many_compactions_are_folded_up_and_still_numbered_apart(person: Person) -> None:
+    """Numbers stand where there is room; on a narrow page fewer."""
+    file = person.session()
+    for number in range(60):
+        file.assistant("x", tokens=150_000 + number)
+        file.boundary()
+
+    reader = Reader(written(person))
+    marks = [value for value in reader.values("class") if value.startswith("mark")]
+
+    assert "60 compactions" in reader.text and reader.values("open") == []
+    assert len(marks) == 60
+    assert 10 <= marks.count("mark ") + marks.count("mark wide") < 60
+
+
 def test_a_transcript_that_cannot_be_read_is_named(
     person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The others are shown."""
     person.session()
     gone = person.session(session=OTHERS[0])
-    read = collecting.read_timeline
 
     def failing(path: str) -> Any:
         if path == str(gone.path):
             raise PermissionError(13, "Permission denied")
-        return read(path)
+        return read_timeline(path)
 
     monkeypatch.setattr(collecting, "read_timeline", failing)
     report = collected(person)

@@ -42,7 +42,7 @@ def collect(
         cwd: a folder of the project.
         most: how many of the newest transcripts are looked at.
         jobs: processes that measure; as many as there are processors when None.
-        progress: told how many transcripts of how many are measured.
+        progress: told how many steps of how many are done: reading a transcript is one, measuring it another.
         now: seconds since 1970; the clock's when None.
 
     Raises:
@@ -51,8 +51,8 @@ def collect(
     folder, state = config_dir(env), state_dir(env)
     root = project_root(env, cwd)
     paths = _transcripts(folder, cwd, root)
-    timelines, unread = _timelines(paths[:most])
-    scores = _scores(timelines, jobs, progress)
+    timelines, unread = _timelines(paths[:most], progress)
+    scores = _scores(timelines, jobs, progress, len(timelines) + len(unread))
     runs = _runs(state)
     spoken = [path for path, timeline in timelines.items() if timeline["answers"]]
     sessions = [
@@ -84,10 +84,19 @@ def _transcripts(folder: str, cwd: str, root: str) -> list[str]:
     return found
 
 
-def _timelines(paths: Sequence[str]) -> tuple[dict[str, Timeline], list[str]]:
-    read = [(path, _timeline(path)) for path in paths]
-    unread = [f"{os.path.basename(path)}: {why}" for path, why in read if isinstance(why, str)]
-    return {path: found for path, found in read if not isinstance(found, str)}, unread
+def _timelines(
+    paths: Sequence[str], progress: Progress | None
+) -> tuple[dict[str, Timeline], list[str]]:
+    found, unread = {}, []
+    for number, path in enumerate(paths, 1):
+        timeline = _timeline(path)
+        if isinstance(timeline, str):
+            unread.append(f"{os.path.basename(path)}: {timeline}")
+        else:
+            found[path] = timeline
+        if progress is not None:
+            progress(number, 2 * len(paths))  # how many will be measured is not known yet
+    return found, unread
 
 
 def _timeline(path: str) -> Timeline | str:
@@ -98,13 +107,19 @@ def _timeline(path: str) -> Timeline | str:
 
 
 def _scores(
-    timelines: Mapping[str, Timeline], jobs: int | None, progress: Progress | None
+    timelines: Mapping[str, Timeline], jobs: int | None, progress: Progress | None, read: int
 ) -> dict[tuple[str, int], Score]:
     paths = [path for path, timeline in timelines.items() if timeline["folds"]]
     small = [path for path in paths if _size(path) <= MOST_SCORED]
+
+    def step(done: int, total: int) -> None:
+        if progress is not None:
+            progress(read + done, read + total)
+
     if not small:
+        step(0, 0)
         return {}
-    result = evaluate(small, jobs=jobs, progress=progress)
+    result = evaluate(small, jobs=jobs, progress=step)
     return {(score["file"], score["ordinal"]): score for score in result.boundaries}
 
 

@@ -46,6 +46,9 @@ def _verdict(sums: Totals, sessions: int) -> Markup:
         said = f"No compaction yet in {words.counted(sessions, 'session')}: nothing was forgotten."
         return element("p", said, class_="verdict")
     compactions = words.counted(sums["compactions"], "compaction")
+    if sums["large"] == sums["compactions"]:
+        said = f"{compactions}, not measured here: transcripts of more than 100 MB are only drawn."
+        return element("p", said, class_="verdict")
     if not sums["measured"]:
         said = f"{compactions}; after none of them was much of the earlier work used again."
         return element("p", said, class_="verdict")

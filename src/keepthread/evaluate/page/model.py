@@ -86,14 +86,16 @@ class Held(TypedDict):
 class Totals(TypedDict):
     """The sums over the sessions shown.
 
-    `measured` are the compactions after which enough was needed again to be scored; `asked` is what there was to hold,
-    and `held` what each system's text held of it. `folded` are the tokens that compactions took out of contexts.
+    `measured` are the compactions after which enough was needed again to be scored, `large` those whose transcripts
+    were too large to be scored. `asked` is what there was to hold, `held` what each system's text held of it, and
+    `folded` are the tokens that compactions took out of contexts.
     """
 
     answers: int
     compactions: int
     automatic: int
     measured: int
+    large: int
     folded: int
     asked: Held
     held: dict[str, Held]

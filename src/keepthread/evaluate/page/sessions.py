@@ -12,6 +12,7 @@ from keepthread.evaluate.page.parts import NAMES, bar, cards, described, moment,
 from keepthread.evaluate.page.totals import HOST, SYSTEMS, TOGETHER
 from keepthread.evaluate.score import Score
 
+_OPEN = 10  # compactions that are shown without being asked for
 _COLUMNS = ("Needed again", *(NAMES[system] for system in SYSTEMS), "Rules", "Edited files", "Ask")
 
 
@@ -51,7 +52,9 @@ def _compactions(compactions: Sequence[Compaction]) -> Markup:
     if not compactions:
         return Markup()
     told = "What each text held of what was needed afterwards; “→” leads from the host’s summary alone to all three"
-    return cards(told, ("Compaction", *_COLUMNS), map(_row, compactions), "folds")
+    table = cards(told, ("Compaction", *_COLUMNS), map(_row, compactions), "folds")
+    summary = element("summary", words.counted(len(compactions), "compaction"))
+    return element("details", summary, table, open="" if len(compactions) <= _OPEN else None)
 
 
 def _row(compaction: Compaction) -> tuple[Markup, list[Markup | str]]:

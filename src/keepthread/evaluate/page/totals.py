@@ -24,6 +24,7 @@ def totals(sessions: Sequence[Session]) -> Totals:
         "compactions": len(compactions),
         "automatic": sum(each["fold"].trigger == "auto" for each in compactions),
         "measured": sum(score["scored"] for score in scores),
+        "large": len(compactions) - len(scores),
         "folded": sum(_folded(each["fold"]) for each in compactions),
         "asked": _asked(scores),
         "held": {system: _held(system, scores) for system in SYSTEMS},
