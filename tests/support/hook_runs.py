@@ -217,7 +217,7 @@ class World:
     def log(self, event: str = "") -> list[dict[str, Any]]:
         """Return the log's entries, oldest first; of one event when it is named."""
         path = self.state / "log.jsonl"
-        if not path.is_file():
+        if path.is_symlink() or not path.is_file():
             return []
         entries = [json.loads(line) for line in path.read_text().splitlines()]
         return [entry for entry in entries if event in ("", entry["event"])]

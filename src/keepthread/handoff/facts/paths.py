@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ntpath
 import posixpath
+from collections.abc import Sequence
 
 from keepthread.handoff.facts.text import lazy
 
@@ -26,11 +27,12 @@ def is_absolute(path: str) -> bool:
 class Paths:
     """Shows the paths of one project. Nothing is looked up on disk: the transcript may come from another machine."""
 
-    def __init__(self, project: str, cwd: str = "") -> None:
+    def __init__(self, project: str, cwd: str = "", aliases: Sequence[str] = ()) -> None:
         self.root = project or cwd
         self.cwd = cwd or project
         self._windows = is_windows(self.root)
-        self._prefix = self._canonical(self.root).rstrip("/")
+        roots = [self._canonical(root).rstrip("/") for root in (self.root, *aliases)]
+        self._prefixes = [root for root in roots if root]
         self._seen: dict[tuple[str, str], str] = {}
 
     def show(self, path: str, cwd: str = "") -> str:
@@ -50,16 +52,17 @@ class Paths:
             return ""
         whole = path if is_absolute(path) else self._join(cwd, path)
         canonical = self._canonical(whole)
-        if self._prefix and self._starts_inside(canonical):
-            return canonical[len(self._prefix) :].lstrip("/") or "."
+        for prefix in self._prefixes:
+            if self._starts_inside(canonical, prefix):
+                return canonical[len(prefix) :].lstrip("/") or "."
         if is_windows(whole):
             return ntpath.normpath(whole)
         return posixpath.normpath(whole)
 
-    def _starts_inside(self, canonical: str) -> bool:
-        head = canonical[: len(self._prefix)]
-        same = head.lower() == self._prefix.lower() if self._windows else head == self._prefix
-        return same and canonical[len(self._prefix) :][:1] in ("", "/")
+    def _starts_inside(self, canonical: str, prefix: str) -> bool:
+        head = canonical[: len(prefix)]
+        same = head.lower() == prefix.lower() if self._windows else head == prefix
+        return same and canonical[len(prefix) :][:1] in ("", "/")
 
     @staticmethod
     def _join(cwd: str, path: str) -> str:

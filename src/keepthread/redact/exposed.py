@@ -1,0 +1,89 @@
+"""Secrets that only their surroundings give away, so that they are known where they stand without them.
+
+A handoff quotes names and cut commands. Beside a name, "password:" tells that it is a secret; on its own, nothing does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from keepthread.redact.finder import scan
+from keepthread.redact.placeholders import is_mixed
+
+_HINTS = (
+    "pass",
+    "pwd",
+    "secret",
+    "token",
+    "credential",
+    "auth",
+    "bearer",
+    "key",
+    "cookie",
+    "sess",
+    "login",
+    "://",
+    "curl",
+)
+_AROUND = 200  # characters
+_SHORTEST = 8
+_MOST = 400  # values
+_WINDOWS = 4_000
+_KEY_LINE = r"[A-Za-z0-9+/=]{16,}"
+
+
+def exposed(texts: Iterable[str]) -> list[str]:
+    """Return the secrets that stand in the texts beside what gives them away, in the order found.
+
+    Words without a digit or a change of case are left out: in another place they are words.
+    """
+    found: dict[str, None] = {}
+    seen: set[str] = set()
+    for text in texts:
+        if "PRIVATE KEY" in text:
+            found.update(dict.fromkeys(_key_lines(text)))
+        for window in _windows(text):
+            if window not in seen:
+                seen.add(window)
+                found.update(dict.fromkeys(_values(window)))
+        if len(found) >= _MOST or len(seen) >= _WINDOWS:
+            break
+    return list(found)[:_MOST]
+
+
+def _values(window: str) -> Iterator[str]:
+    for finding in scan(window):
+        value = window[finding.start : finding.end]
+        if len(value) >= _SHORTEST and is_mixed(value):
+            yield value
+
+
+def _key_lines(text: str) -> Iterator[str]:
+    for finding in scan(text):
+        if finding.rule == "private-key":
+            yield from re.findall(_KEY_LINE, text[finding.start : finding.end])
+
+
+def _windows(text: str) -> Iterator[str]:
+    """Yield the stretches of lines around whatever hints at a secret, each once."""
+    lower = text.lower()
+    if len(lower) != len(text):  # some letters grow when they are lowered, and places move
+        lower = text
+    done = 0
+    for place in sorted(_places(lower)):
+        if place < done:
+            continue
+        start = max(text.rfind("\n", 0, place) + 1, place - _AROUND)
+        line_end = text.find("\n", place)
+        end = min(line_end if line_end >= 0 else len(text), place + _AROUND)
+        yield text[start:end]
+        done = end
+
+
+def _places(lower: str) -> Iterator[int]:
+    for hint in _HINTS:
+        at = lower.find(hint)
+        while at >= 0:
+            yield at
+            at = lower.find(hint, at + len(hint))
