@@ -36,6 +36,7 @@ class FakeClaude:
         login          what it needs: "key" refuses without ANTHROPIC_API_KEY, "stored" refuses with --bare
         runs           [argv, stdin]: a program run with the environment it got
         session        true: it leaves a session file where the real one would
+        takes          bytes; a longer prompt is refused as too long, with the numbers its vendor would give
         knows          the long flags it has, as an older version; any other it refuses
         turns          a list of all this: the first run does what the first says, and so on; the last one stays
     """
@@ -121,6 +122,11 @@ def _main(folder: Path) -> int:
         _start(kind, folder)
     stdin = sys.stdin.buffer.read().decode() if act.get("reads", True) else ""
     _log(folder, stdin)
+    if len(stdin) > act.get("takes", len(stdin)):
+        act = {
+            "result": {"is_error": True, "result": _too_long(len(stdin), act["takes"])},
+            "exit": 1,
+        }
     time.sleep(act.get("sleep", 0))
     if act.get("runs"):
         argv, fed = act["runs"]
@@ -131,6 +137,10 @@ def _main(folder: Path) -> int:
     sys.stdout.flush()
     time.sleep(act.get("linger", 0))
     return code
+
+
+def _too_long(size: int, takes: int) -> str:
+    return f"API Error: 400 prompt is too long: {size // 3} tokens > {takes // 3} maximum"
 
 
 def _understood(knows: list[str]) -> bool:
