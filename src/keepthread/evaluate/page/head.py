@@ -99,7 +99,7 @@ def _cell(sums: Totals, system: str, kind: Kind) -> Markup:
 
 def _sums(report: Report) -> Markup:
     sums = report["totals"]
-    shown, by_hand = len(report["sessions"]), sums["compactions"] - sums["automatic"]
+    shown = len(report["sessions"])
     others = report["found"] - shown
     handoffs = f"{sums['complete']:,} complete, {sums['handoffs'] - sums['complete']:,} partial"
     tiles = [
@@ -107,7 +107,7 @@ def _sums(report: Report) -> Markup:
         (
             "Compactions",
             f"{sums['compactions']:,}",
-            f"{sums['automatic']:,} automatic, {by_hand:,} by hand",
+            f"{sums['automatic']:,} of them automatic",
         ),
         ("Folded away", words.tokens(sums["folded"]), "tokens taken out of contexts"),
         ("Handoffs stored", f"{sums['handoffs']:,}", handoffs if sums["handoffs"] else ""),
