@@ -23,6 +23,9 @@ from keepthread.host.locations import inside_any, session_dir, state_dir
 _ATTEMPTS = 2  # at one and the same handoff; the second follows a worker that was killed
 _FOCUS = 4_000  # characters
 
+# Engines of which it is known without loading them that no prompt of theirs is kept on this machine.
+_SENT_OUT = ("", "auto", "claude", "command", "facts")
+
 
 class Task(NamedTuple):
     """One upgrade: the settings, the process environment, the user's focus and note for the child's prompt."""
@@ -42,10 +45,17 @@ def outlet_of(config: Config, env: Mapping[str, str]) -> Outlet:
 
 def why_no_call(config: Config, outlet: Outlet, session: str, project: str) -> Reason | None:
     """Return why no model is to be asked for this session now, or None when one is."""
-    if config.engine == "facts" or inside_any(project, config.local_only_projects):
+    if config.engine == "facts":
+        return "engine_facts"
+    if not _may_stay_here(config.engine) and inside_any(project, config.local_only_projects):
         return "engine_facts"
     worker = read_worker(outlet.state, session)
     return "circuit_open" if circuit.state(worker, time.time()) == "open" else None
+
+
+def _may_stay_here(engine: str) -> bool:
+    """Return whether one of the engines named may run on this machine; the worker finds out whether it does."""
+    return any(name.strip().lower() not in _SENT_OUT for name in engine.split(","))
 
 
 def start(handoff: Handoff, task: Task) -> bool:

@@ -1,0 +1,145 @@
+"""Family L: cost. Caps that hold, one call for many triggers, totals that are seen, and an off switch."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.fake_claude import FakeClaude
+from tests.support.hook_runs import ANSWER, ROOT, World
+from tests.support.session import SESSION
+
+LIMIT = "You've hit your weekly limit · resets 3pm"
+FILLER = "The tide of Brest comes later than the one of Le Havre. " * 500  # 7,000 tokens
+
+
+@pytest.fixture
+def asked(world: World, claude: FakeClaude) -> FakeClaude:
+    """A stand-in for the model that answers for a quarter of a dollar, and hooks that may ask it."""
+    claude.answer(ANSWER)
+    environment = claude.env(world.home, KEEPTHREAD_ENGINE="")
+    plain = world.env
+    world.env = lambda **more: plain(**{**environment, **more})  # type: ignore[method-assign]
+    return claude
+
+
+def other(number: int) -> str:
+    """Return the id of another session."""
+    return f"{number:08d}-2222-4222-8222-222222222222"
+
+
+def settings(world: World, **variables: str) -> None:
+    """Write the user's own file of variables."""
+    world.config.mkdir(exist_ok=True)
+    lines = [f"KEEPTHREAD_{name}={value}\n" for name, value in variables.items()]
+    (world.config / ".env").write_text("".join(lines))
+
+
+def many(world: World, number: int) -> list[str | None]:
+    """Let so many sessions compact, one after the other; return the reason of each handoff."""
+    reasons = []
+    for session in map(other, range(number)):
+        world.session(session)
+        world.run("pre_compact", world.event("pre_compact", session))
+        world.settled(session)
+        reasons.append(world.handoff(session)["meta"]["reason"])
+    return reasons
+
+
+def status(world: World) -> dict[str, object]:
+    """Return what `keepthread status --json` says."""
+    env = {"HOME": str(world.home), "PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-m", "keepthread", "status", "--json"]
+    done = subprocess.run(command, env=env, cwd=world.cwd, capture_output=True, timeout=60)
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+def test_l1_fifty_triggers_for_one_state_of_the_session_are_one_call(world, asked):
+    """Ten at a time."""
+    asked.answer(ANSWER, sleep=1)
+    world.session()
+    for _ in range(5):
+        running = [world.start("pre_compact") for _ in range(10)]
+        for process in running:
+            assert (process.communicate(timeout=120)[1], process.returncode) == (b"", 0)
+    world.settled()
+    assert len(asked.calls) == 1
+    assert status(world)["calls_last_hour"] == 1
+
+
+def test_l1_the_hourly_cap_stops_a_backlog(world, asked):
+    """Six sessions; what is beyond the cap stays partial and says so."""
+    settings(world, MAX_CALLS_PER_HOUR="3")
+    assert many(world, 6) == [None, None, None, "cap", "cap", "cap"]
+    assert len(asked.calls) == 3
+    assert status(world)["calls_last_hour"] == 3
+
+
+def test_l1_the_daily_cap_counts_dollars(world, asked):
+    """A quarter a call: the third one would begin at half a dollar."""
+    settings(world, MAX_USD_PER_DAY="0.5")
+    assert many(world, 4) == [None, None, "cap", "cap"]
+    found = status(world)
+    assert (found["spent_today_usd"], found["calls_last_hour"]) == (0.5, 2)
+
+
+def test_l1_failed_calls_cost_too(world, asked):
+    """An answer that was no answer was paid for all the same, and the handoff says so."""
+    asked.behave(result={"result": "no document at all"})
+    settings(world, MAX_USD_PER_DAY="0.5")
+    assert many(world, 3) == ["bad_answer", "bad_answer", "cap"]
+    assert world.handoff(other(0))["meta"]["cost_usd"] == 0.25
+    assert status(world)["spent_today_usd"] == 0.5
+
+
+def test_l1_a_usage_limit_opens_the_circuit_of_its_session(world, asked):
+    """From the fifth call on the model answers with its limit: after three of them nobody asks any more."""
+    file = world.session()
+    for number in range(12):
+        if number == 4:
+            asked.behave(result={"result": LIMIT, "is_error": True}, exit=1)
+        file.assistant(FILLER)
+        file.user(f"And now station {number}.")
+        world.run("pre_compact")
+        world.settled()
+        file.boundary()
+    assert len(asked.calls) == 4 + 3
+    assert world.handoff()["meta"]["reason"] == "circuit_open"
+
+
+@pytest.mark.parametrize(
+    "switch",
+    [
+        {"MAX_CALLS_PER_HOUR": "0"},
+        {"MAX_USD_PER_DAY": "0"},
+        {"ENGINE": "facts"},
+        {"DISABLE": "1"},
+    ],
+    ids=lambda switch: next(iter(switch)),
+)
+def test_l1_there_is_an_off_switch(world, asked, switch):
+    """Any of four."""
+    settings(world, **switch)
+    world.session()
+    world.run("pre_compact")
+    world.settled()
+    assert asked.calls == []
+
+
+def test_a_handoff_on_demand_counts_like_any_other(world, asked):
+    """The cap is the user's own word, also against the user's own hand."""
+    settings(world, MAX_CALLS_PER_HOUR="1")
+    world.session()
+    env = {**asked.env(world.home), "PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-m", "keepthread", "handoff", "--session", SESSION]
+    runs = [
+        subprocess.run(command, env=env, cwd=world.cwd, capture_output=True, text=True, timeout=60)
+        for _ in range(2)
+    ]
+    assert [run.returncode for run in runs] == [0, 0]
+    assert "partial (cap)" in runs[1].stderr
+    assert len(asked.calls) == 1
