@@ -32,7 +32,8 @@ def long_session(world: World, turns: int, *, tokens: int) -> None:
 
 def compact(world: World, claude: FakeClaude) -> dict[str, Any]:
     """Let the host compact and return the meta of what is stored."""
-    world.run("pre_compact", **claude.env(world.home, KEEPTHREAD_ENGINE=""))
+    env: dict[str, Any] = claude.env(world.home, KEEPTHREAD_ENGINE="")
+    world.run("pre_compact", **env)
     world.settled()
     return dict(world.handoff()["meta"])
 
