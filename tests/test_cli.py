@@ -33,7 +33,8 @@ def test_help_names_every_command(person: Person) -> None:
     commands = re.findall(r"^  (\w+) ", person.ok("--help").partition("Commands:")[2], re.MULTILINE)
 
     assert commands == sorted(
-        ["doctor", "eval", "handoff", "install", "logs", "report", "show", "status", "uninstall"]
+        ["doctor", "eval", "handoff", "install", "logs", "pin", "pins", "report", "show", "status"]
+        + ["uninstall", "unpin"]
     )
 
 
@@ -604,7 +605,7 @@ def test_install_says_what_it_did_and_uninstall_takes_it_out(person: Person) -> 
 
     assert person.ok("install") == (
         f"Hooks (PreCompact, SessionStart, PostCompact, UserPromptSubmit) are in {settings}\n"
-        "Commands: /handoff\n"
+        "Commands: /handoff, /pin\n"
     )
     assert person.ok("install") == "Nothing to do\n"
     assert (

@@ -138,6 +138,46 @@ def show(session: str, listing: bool, form: str) -> None:
 
 
 @cli.command()
+@click.argument("text", required=False, metavar="TEXT")
+@click.option(
+    "--session",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[ID]",
+    help="Keep it in one session only, by default the one at hand.",
+)
+def pin(text: str | None, session: str | None) -> None:
+    """Keep TEXT word for word through every compaction of this project's sessions."""
+    from keepthread.ondemand import pin as keep
+
+    if text is None and session:  # keepthread pin --session TEXT
+        text, session = session, ""
+    _say(keep(text or "", session, dict(os.environ), os.getcwd()))
+
+
+@cli.command()
+@_session
+@_json
+def pins(session: str, as_json: bool) -> None:
+    """List what is pinned in this project and in its session."""
+    from keepthread.ondemand import list_pins, pinned
+
+    found = pinned(session, dict(os.environ), os.getcwd())
+    _say(json.dumps(found.kept._asdict(), indent=2) if as_json else list_pins(found))
+
+
+@cli.command()
+@click.argument("number", type=click.IntRange(min=1), metavar="N")
+@_session
+def unpin(number: int, session: str) -> None:
+    """Take off the pin that `keepthread pins` lists under N."""
+    from keepthread.ondemand import unpin as take_off
+
+    _say(take_off(number, session, dict(os.environ), os.getcwd()))
+
+
+@cli.command()
 @_json
 def status(as_json: bool) -> None:
     """Say how this project's session and its last handoff stand."""

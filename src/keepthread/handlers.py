@@ -19,7 +19,7 @@ from keepthread.host.locations import config_dir, state_dir
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from keepthread.handoff.checkpoint import Job
-    from keepthread.handoff.model import Handoff
+    from keepthread.handoff.model import Handoff, Trigger
     from keepthread.launch import Task
 
 _PATIENCE = 5.0  # seconds for the host to take the output; the shortest registered time limit is 10
@@ -124,6 +124,7 @@ def _print(text: str) -> None:
 
 def pre_compact(event: Event, run: Run) -> str:
     """Store a handoff computed by code, start its upgrade, return a hint for the host's own summariser."""
+    from keepthread.handoff import pins
     from keepthread.handoff.checkpoint import Job
     from keepthread.handoff.hint import render_hint
     from keepthread.host.config import load, store_resolved
@@ -142,7 +143,9 @@ def pre_compact(event: Event, run: Run) -> str:
         run.log(event.session_id, "disabled")
         return ""
     path = find_transcript(event.transcript_path, event.session_id, folder, belongs)
-    job = Job(event.session_id, path, project, "manual" if event.trigger == "manual" else "auto")
+    kept = pins.load(state_dir(run.env), project, event.session_id).all()
+    trigger: Trigger = "manual" if event.trigger == "manual" else "auto"
+    job = Job(event.session_id, path, project, trigger, kept)
     task = Task(config, run.env, outlet_of(config, run.env), focus=event.custom_instructions)
     handoff = _take(job, task, run, named=event.transcript_path)
     return render_hint(handoff) if config.guide else ""
@@ -239,21 +242,34 @@ def post_compact(event: Event, run: Run) -> str:
 
 
 def user_prompt_submit(event: Event, run: Run) -> str:
-    """Keep the note of a typed /handoff for the command that follows; deliver a late answer, once."""
+    """Keep the words of a typed /handoff or /pin for the command that follows; deliver a late answer, once."""
     from keepthread.handoff import late
-    from keepthread.handoff.note import leave_note, note_in
+    from keepthread.handoff.note import note_in
 
-    note = note_in(event.prompt)
-    if note:
-        from keepthread import redact
-        from keepthread.handoff import inject
-
-        if inject.is_off(inject.settings(state_dir(run.env), run.env), run.env, event.cwd):
-            return ""
-        secrets = redact.environment_secrets(run.env)
-        leave_note(state_dir(run.env), event.session_id, redact.text(note, secrets))
+    note, pin = note_in(event.prompt), note_in(event.prompt, "pin")
+    if (note or pin is not None) and not _leave_words(note or "", pin, event, run):
+        return ""
     upgrade = late.due(state_dir(run.env), event.session_id)
     return _deliver(upgrade, event, run) if upgrade else ""
+
+
+def _leave_words(note: str, pin: str | None, event: Event, run: Run) -> bool:
+    """Leave what was typed behind the command; return False where keepthread is off."""
+    from keepthread import redact
+    from keepthread.handoff import inject
+    from keepthread.handoff.note import leave_note, leave_pin
+    from keepthread.host.locations import project_root
+
+    state = state_dir(run.env)
+    if inject.is_off(inject.settings(state, run.env), run.env, event.cwd):
+        return False
+    secrets = redact.environment_secrets(run.env)
+    if pin is not None:
+        project = project_root(run.env, event.cwd)
+        leave_pin(state, event.session_id, redact.text(pin, secrets), project)
+    else:
+        leave_note(state, event.session_id, redact.text(note, secrets))
+    return True
 
 
 def _deliver(upgrade: dict[str, object], event: Event, run: Run) -> str:

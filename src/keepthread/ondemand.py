@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Literal, NamedTuple, cast
 
@@ -13,10 +14,10 @@ from keepthread import log, redact
 from keepthread.engines.choose import engines_for
 from keepthread.errors import KeepthreadError
 from keepthread.files import write_private
-from keepthread.handoff import circuit
+from keepthread.handoff import circuit, pins
 from keepthread.handoff.checkpoint import Job, take
 from keepthread.handoff.model import Handoff
-from keepthread.handoff.note import take_note
+from keepthread.handoff.note import take_note, take_pin
 from keepthread.handoff.render.context import CLOSING, render_context
 from keepthread.handoff.render.index import render_index
 from keepthread.handoff.render.markdown import render_markdown
@@ -67,7 +68,8 @@ def make(wish: Wish, env: Mapping[str, str], cwd: str) -> Handoff:
     target = _target(wish, env, folder, cwd)
     note = wish.note or (take_note(outlet.state, target.session) if outlet.state else "")
     alone = config.engine == "facts"
-    job = Job(target.session, target.path, target.project, "command")
+    kept = pins.load(outlet.state, target.project, target.session).all() if outlet.state else []
+    job = Job(target.session, target.path, target.project, "command", kept)
     taken = take(job, outlet, reason="engine_facts" if alone else None, again=True)
     handoff = taken.handoff
     if not alone and handoff["meta"]["reason"] != "no_transcript":
@@ -132,6 +134,76 @@ def _project_of(path: str) -> str:
         return project_root({}, "", read_transcript(path).cwd)
     except (KeepthreadError, OSError):
         return ""  # taking the handoff will say so
+
+
+class Pinned(NamedTuple):
+    """The pins that count here, and of whom: what `keepthread pins` lists."""
+
+    project: str
+    session: str
+    kept: pins.Pins
+
+
+def pin(text: str, session: str | None, env: Mapping[str, str], cwd: str) -> str:
+    """Pin a text in the project, or in a session, and return what to tell the user.
+
+    Args:
+        text: what is to be kept; "" takes up the text of the /pin that was typed in this session.
+        session: None for the project; "" for the session at hand; else its id.
+        env: the process environment.
+        cwd: the working folder.
+
+    Raises:
+        KeepthreadError: there is no text, no project, no such session; or the text cannot be pinned.
+        OSError: the state folder cannot be written.
+    """
+    state, project = state_dir(env), project_root(env, cwd)
+    typed = None if text else take_pin(state, env.get("CLAUDE_CODE_SESSION_ID", ""))
+    if typed is not None:
+        text, project = typed[0], typed[1] or project
+        word, _, rest = text.partition(" ")
+        text, session = (rest, "") if word == "--session" else (text, session)
+        if not text.strip():
+            return list_pins(pinned("", env, cwd))
+    if session is not None:
+        session = session or _target(Wish(), env, config_dir(env), cwd).session
+    elif not project:
+        raise KeepthreadError(f"There is no project at {cwd!r}", "Go to the project's folder.")
+    secrets = redact.environment_secrets({**env, **load_config(env, config_dir(env)).user})
+    new = pins.add(state, redact.text(text, secrets), project=project, session=session or "")
+    where = f"session {session}" if session else f"the project {project}"
+    return f"{'Pinned in' if new else 'Pinned already in'} {where}: {text.strip()}"
+
+
+def pinned(session: str, env: Mapping[str, str], cwd: str) -> Pinned:
+    """Return the pins of the project and of a session ("": the one at hand, if there is one)."""
+    project = project_root(env, cwd)
+    if not session:
+        with suppress(KeepthreadError):  # a project without a session yet has pins of its own
+            session = _target(Wish(), env, config_dir(env), cwd).session
+    return Pinned(project, session, pins.load(state_dir(env), project, session))
+
+
+def list_pins(found: Pinned) -> str:
+    """Return the pins as text, numbered as `unpin` takes them."""
+    of = ["project"] * len(found.kept.project) + ["session"] * len(found.kept.session)
+    lines = [
+        f"{number}. ({scope}) {text}"
+        for number, (scope, text) in enumerate(zip(of, found.kept.all(), strict=True), 1)
+    ]
+    return "\n".join(lines) or "Nothing is pinned here."
+
+
+def unpin(number: int, session: str, env: Mapping[str, str], cwd: str) -> str:
+    """Take off the pin of this number in `pinned(session, ...)` and return what to tell the user.
+
+    Raises:
+        KeepthreadError: there is no such pin.
+        OSError: the state folder cannot be written.
+    """
+    found = pinned(session, env, cwd)
+    text = pins.remove(state_dir(env), number, project=found.project, session=found.session)
+    return f"Taken off: {text}"
 
 
 def stored(session: str, env: Mapping[str, str], cwd: str) -> Handoff:

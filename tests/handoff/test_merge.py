@@ -257,12 +257,13 @@ def test_carried_judgement_bears_its_age() -> None:
     assert validate(handoff) == []
 
 
-def test_rules_and_pins_are_carried_as_they_were() -> None:
-    """The user's words bear no marks."""
+def test_rules_are_carried_as_they_were_and_pins_are_those_of_today() -> None:
+    """The user's words bear no marks; a pin that was taken off does not come back."""
     previous = make_handoff()
     handoff = carry(make_empty(), previous, now=NOW)
     assert handoff["constraints"]["rules"] == previous["constraints"]["rules"]
-    assert handoff["facts"]["pins"] == previous["facts"]["pins"]
+    assert handoff["facts"]["pins"] == []
+    assert previous["facts"]["pins"] != []
 
 
 def test_summaries_of_files_touched_again_are_carried() -> None:

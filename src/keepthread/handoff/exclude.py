@@ -52,7 +52,7 @@ def remove(path: str) -> bool:
 def _place(path: str) -> tuple[str, bytes]:
     """Return the exclude file, "" outside git, and the line that names `path` in it."""
     top = git_root(os.path.dirname(path))
-    common = _common_folder(top) if top else ""
+    common = common_folder(top) if top else ""
     if not common:
         return "", b""
     inside = os.path.relpath(path, top).replace(os.sep, "/")
@@ -60,8 +60,11 @@ def _place(path: str) -> tuple[str, bytes]:
     return os.path.join(common, "info", "exclude"), os.fsencode(line)
 
 
-def _common_folder(top: str) -> str:
-    """Return the folder whose info/exclude git reads for the work tree at `top`, or ""."""
+def common_folder(top: str) -> str:
+    """Return the git folder that the work tree at `top` shares with the repository's other ones, or "".
+
+    A `.git` that points at a folder which does not point back has none.
+    """
     git = os.path.join(top, ".git")
     if os.path.islink(git):
         return ""
@@ -90,7 +93,7 @@ def _points_back(folder: str, git: str) -> bool:
 def _is_module(folder: str, top: str) -> bool:
     # A submodule's folder lies in the one of a repository around it.
     around = git_root(os.path.dirname(top))
-    modules = os.path.realpath(os.path.join(_common_folder(around), "modules")) if around else ""
+    modules = os.path.realpath(os.path.join(common_folder(around), "modules")) if around else ""
     return bool(around) and os.path.realpath(folder).startswith(modules + os.sep)
 
 

@@ -136,7 +136,7 @@ def carry(partial: Handoff, previous: Handoff, *, now: str) -> Handoff:
 
 
 def _carry_lists(handoff: Handoff, previous: Handoff, now: str) -> None:
-    """Carry rules and pins as they are, ruled-out approaches and issues with their age."""
+    """Carry rules as they are, ruled-out approaches and issues with their age."""
     written = previous["meta"]["generated_at"]
     constraints, before = handoff["constraints"], previous["constraints"]
     constraints["rules"] = _joined_rules(constraints["rules"], before["rules"])
@@ -148,8 +148,6 @@ def _carry_lists(handoff: Handoff, previous: Handoff, now: str) -> None:
         handoff["issues_discovered"],
         [_aged_issue(entry, written, now) for entry in previous["issues_discovered"]],
     )
-    pins = handoff["facts"]["pins"]
-    handoff["facts"]["pins"] = distinct([*pins, *previous["facts"]["pins"]], _MAX_ITEMS)
 
 
 def keep_ask(steps: list[str], handoff: Handoff) -> list[str]:

@@ -110,7 +110,7 @@ def test_what_the_previous_handoff_knew_is_carried_over():
         ("docs/new.md", "1 edit"),
         ("src/old.py", "edited earlier in the session; 2 edits"),
     ]
-    assert handoff["facts"]["pins"] == ["pin two", "the key is in vault"]
+    assert handoff["facts"]["pins"] == ["pin two"]  # the other one was taken off
     assert handoff["facts"]["plan"] == "1. parser"
     assert handoff["facts"]["todos"] == [{"text": "open one", "status": "pending"}]
 

@@ -75,7 +75,7 @@ REQUIRED: tuple[Required, ...] = (
 def growth(handoff: Handoff) -> list[tuple[str, int]]:
     """Return who gets what is left above the floors, in turn: the section, and up to how many units."""
     return [
-        ("pins", 1_200),
+        ("pins", 2_000),
         ("rules", 6_150),
         ("files", names_only(handoff["files_touched"])),
         *((section.name, section.cap) for section in REQUIRED),
