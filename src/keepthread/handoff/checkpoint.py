@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
 from keepthread import redact
@@ -17,6 +18,7 @@ from keepthread.handoff.model import Git, Handoff, Reason, Trigger
 from keepthread.handoff.publish import Outlet, publish
 from keepthread.handoff.store import is_shown, load, read_worker, session_at, update_worker
 from keepthread.host.locations import project_root
+from keepthread.redact.exposed import exposed
 from keepthread.transcript.earlier import earlier_prompts
 from keepthread.transcript.model import Call, Item, Message, Transcript
 from keepthread.transcript.read import count_boundaries, read_transcript
@@ -25,6 +27,7 @@ from keepthread.transcript.tokens import estimate
 
 _PROMPT_LAG = 0.15  # seconds
 _BEFORE_BOUNDARY = 256 * 1024  # bytes
+_ONLY_MARK = re.compile(r"\[REDACTED:[a-z0-9-]+\]")
 _TALK = ("prompt", "queued", "rejection", "approval", "answer", "plan", "reply")
 ENOUGH_NEW = 5_000  # tokens; with less that is new a handoff is updated by code and buys no call
 
@@ -73,15 +76,17 @@ def take(
     if transcript is None:
         return _without_transcript(job, outlet, previous)
     ordinal = _ordinal(transcript, previous)
+    job = _with_pins_of_parent(job, previous, outlet.state)
     if previous is not None and _unmoved(previous, job, transcript, None if again else ordinal):
-        if not is_shown(outlet.state, previous):  # its save was killed halfway
+        previous, changed = _repinned(previous, job.pins, outlet.secrets)
+        if changed or not is_shown(outlet.state, previous):  # its save was killed halfway
             publish(previous, outlet)
         return Checkpoint(previous, fresh=False, new_tokens=None)
     if not _has_talk(transcript):  # there is nothing to ask a model about
         reason = reason or ("engine_facts" if transcript.items else "no_transcript")
     handoff = _collect(job, transcript, previous, ordinal)
     handoff["meta"]["reason"] = reason
-    handoff = cast(Handoff, redact.document(handoff, outlet.secrets))
+    handoff = _redacted(handoff, transcript, outlet.secrets)
     if previous is not None:
         handoff = _carried(handoff, previous, outlet.state)
     worker = read_worker(outlet.state, job.session_id) if outlet.state else None
@@ -91,6 +96,26 @@ def take(
     handoff["meta"]["seconds"] = round(time.monotonic() - started, 3)
     publish(handoff, outlet)
     return Checkpoint(handoff, fresh=True, new_tokens=tokens)
+
+
+def _with_pins_of_parent(job: Job, previous: Handoff | None, state: str) -> Job:
+    """Return the job with the session pins of the session that this one was forked from."""
+    if previous is None or previous["meta"]["session_id"] == job.session_id:
+        return job
+    from keepthread.handoff.pins import inherit  # imported here: a session is forked once
+
+    inherited = inherit(state, previous["meta"]["session_id"], job.session_id)
+    return job._replace(pins=list(dict.fromkeys([*job.pins, *inherited])))
+
+
+def _repinned(
+    handoff: Handoff, pins: Sequence[str], secrets: Sequence[str]
+) -> tuple[Handoff, bool]:
+    """Return the handoff with the pins of now, and whether they differ from its own."""
+    now = redact.document(list(pins), secrets)
+    if now == handoff["facts"]["pins"]:
+        return handoff, False
+    return cast(Handoff, {**handoff, "facts": {**handoff["facts"], "pins": now}}), True
 
 
 def _carried(handoff: Handoff, previous: Handoff, state: str) -> Handoff:
@@ -104,6 +129,28 @@ def _carried(handoff: Handoff, previous: Handoff, state: str) -> Handoff:
 
     summary = summary_since(state, before["session_id"], before["generated_at"])
     return lay_over(carried, summary, before["generated_at"], at) if summary else carried
+
+
+def _redacted(handoff: Handoff, transcript: Transcript, secrets: Sequence[str]) -> Handoff:
+    """Return the handoff without secrets, also where a name or a cut command no longer shows that it is one."""
+    known = [*secrets, *exposed(_texts(transcript))]
+    clean = cast(Handoff, redact.document(handoff, known))
+    names = clean["facts"]["identifiers"]
+    clean["facts"]["identifiers"] = [
+        name for name in names if not _ONLY_MARK.fullmatch(name["text"])
+    ]
+    return clean
+
+
+def _texts(transcript: Transcript) -> Iterator[str]:
+    """Yield all words of the live part, the newest first."""
+    for item in reversed(transcript.items):
+        if isinstance(item, Message):
+            yield item.text
+        elif isinstance(item, Call):
+            yield from (value for value in item.input.values() if isinstance(value, str))
+            if item.result is not None:
+                yield item.result.text
 
 
 def now() -> str:
@@ -217,10 +264,19 @@ def _collect(job: Job, transcript: Transcript, previous: Handoff | None, ordinal
         trigger=job.trigger,
         ordinal=ordinal,
         generated_at=now(),
+        aliases=_aliases(project, transcript.cwd),
     )
     # The host's word: a file may hold the records of the session it was forked from, or none at all.
     handoff["meta"]["session_id"] = job.session_id
     return handoff
+
+
+def _aliases(project: str, cwd: str) -> list[str]:
+    """Return the other spellings of the project's root: where its link leads, and how the session itself spells it."""
+    real = os.path.realpath(project) if project else ""
+    own = project_root({}, "", cwd)
+    spelt = [own] if own and os.path.realpath(own) == real else []
+    return [root for root in dict.fromkeys([real, *spelt]) if root and root != project]
 
 
 def _without_transcript(job: Job, outlet: Outlet, previous: Handoff | None) -> Checkpoint:

@@ -67,6 +67,7 @@ def collect(
     trigger: Trigger,
     ordinal: int,
     generated_at: str,
+    aliases: Sequence[str] = (),
 ) -> Handoff:
     """Return a partial handoff with every computed field. It is not redacted.
 
@@ -80,8 +81,9 @@ def collect(
         trigger: who asked for the compaction.
         ordinal: number of the compaction that comes next.
         generated_at: the present (ISO 8601).
+        aliases: other spellings of the project's root, where a link leads to it.
     """
-    paths = Paths(project, transcript.cwd)
+    paths = Paths(project, transcript.cwd, aliases)
     base = _collected(transcript, paths, previous, earlier, generated_at)
     document = _document(base, paths, git, pins)
     document["meta"] = _meta(transcript, project, trigger, ordinal, generated_at)
@@ -146,11 +148,9 @@ def _facts(base: _Collected, paths: Paths, git: Git, pins: Sequence[str]) -> Fac
     previous = base.previous
     plan = tasks.plan(base.items)
     names = base.ranking.best
-    kept = [*pins]
     if previous is not None:
         plan = plan or previous["facts"]["plan"]
         names = carry.identifiers(names, previous, identifiers.MOST)
-        kept += previous["facts"]["pins"]
     return {
         "pending_ask": messages.pending(base.items),
         "user_messages": messages.said(base.items),
@@ -165,7 +165,7 @@ def _facts(base: _Collected, paths: Paths, git: Git, pins: Sequence[str]) -> Fac
         "instructions_loaded": _instructions(base.items, paths),
         "git": git,
         "identifiers": names,
-        "pins": unique([head_tail(pin, _PIN) for pin in kept], _MOST_PINS),
+        "pins": unique([head_tail(pin, _PIN) for pin in pins], _MOST_PINS),
         "tokens": max(base.transcript.tokens.total, 0),
     }
 
