@@ -53,6 +53,31 @@ def test_names_from_commands_lie_by_what_the_command_does():
     assert near(talk) == {"payment_db": "docker compose up"}
 
 
+def test_a_piece_of_a_script_is_no_place_for_a_name():
+    talk = Talk()
+    talk.bash("for d in one_dir; do run_all $d; done", "")
+    talk.bash("perl s/old_name/new_name/ x", "")
+
+    assert set(near(talk).values()) == {""}
+
+
+def test_a_few_lines_that_were_asked_for_say_more_than_a_whole_file():
+    talk = Talk()
+    whole = {"file_path": "/home/dev/proj/a.py"}
+    talk.call("Read", {**whole, "limit": 20, "offset": 400}, "401\tx = narrow_name")
+    talk.call("Read", whole, "1\tx = broad_name")
+
+    assert best(talk)[:2] == ["narrow_name", "broad_name"]
+
+
+def test_the_hosts_own_words_are_no_names():
+    talk = Talk()
+    talk.host('{"task_id":"b1","task_type":"local_bash","description":"seed_tables"}')
+    talk.call("TaskOutput", {"task_id": "b1"}, "<retrieval_status>not_ready</retrieval_status>")
+
+    assert best(talk) == ["seed_tables"]
+
+
 def test_touched_files_are_not_named_again_other_paths_are():
     talk = Talk()
     talk.edit("/home/dev/proj/src/a.py")

@@ -34,6 +34,14 @@ def judged(text: str, *, strong: bool = False) -> list[tuple[str, str]]:
         ("version 1.2.3 on localhost:8080", [("1.2.3", "number"), ("localhost:8080", "number")]),
         ("error TS2304 and ENOENT", [("TS2304", "name"), ("ENOENT", "name")]),
         ("a/lib/x.go", [("lib/x.go", "path")]),
+        (
+            "jwt.sign().setIssuer(a).getX()",
+            [("jwt.sign", "name"), ("setIssuer", "name"), ("getX", "name")],
+        ),
+        ("see #7, not #0 or #x", [("#7", "issue")]),
+        ("render_row/2 and Enum.flat_map/2", [("render_row", "name"), ("flat_map", "name")]),
+        (r"src/one.txt\nsrc/two.txt", [("src/one.txt", "path")]),
+        (r"website\new_page.ts", [(r"website\new_page.ts", "path")]),
     ],
 )
 def test_exact_names_are_found_in_running_text(text, expected):
@@ -47,6 +55,7 @@ def test_exact_names_are_found_in_running_text(text, expected):
         "It was 2024/01/02 at 10:30, 3.5 of 7, 50% done... really!",
         "/dev/null ../.. ./ .map .go ... --- === $1 $TMP/x.log",
         "README is in CAPITALS, Title Case Words",
+        "origin/main...HEAD border-radius:50 e.type REDACTED_EMAIL toolu_01Cz2Pnv7qNcnK1ZiocxWhQX",
     ],
 )
 def test_plain_words_are_no_names(text):

@@ -217,3 +217,7 @@ def test_there_are_never_more_than_forty():
 )
 def test_hostile_texts_are_read_all_the_same(text):
     assert isinstance(found(text), list)
+
+
+def test_words_that_languages_share_do_not_make_a_text_english() -> None:
+    assert found("dit is in orde, nooit committen") == ["dit is in orde, nooit committen"]

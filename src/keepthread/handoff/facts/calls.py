@@ -28,12 +28,16 @@ _INTERRUPTED = lazy(
 
 def is_edit(call: Call) -> bool:
     """Return whether the tool changes a file that its input names."""
-    return call.name in EDITORS or bool(_MCP_EDITOR.fullmatch(call.name))
+    return call.name in EDITORS or (
+        call.name.startswith("mcp__") and bool(_MCP_EDITOR.fullmatch(call.name))
+    )
 
 
 def is_read(call: Call) -> bool:
     """Return whether the tool reads a file that its input names."""
-    return call.name in READERS or bool(_MCP_READER.fullmatch(call.name))
+    return call.name in READERS or (
+        call.name.startswith("mcp__") and bool(_MCP_READER.fullmatch(call.name))
+    )
 
 
 def path_of(call: Call) -> str:

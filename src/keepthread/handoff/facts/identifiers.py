@@ -74,7 +74,7 @@ _ISSUE_TOOL = lazy(
     re.IGNORECASE,
 )
 _DOCUMENTS = (".md", ".mdx", ".rst", ".txt", ".adoc", ".markdown")
-_LABEL = lazy(r"[\w./@+-]+(?: [\w./@:+-]+)*")
+_LABEL = lazy(r"[\w./@+-]+(?: (?!s/\S*/)[\w./@:+-]+)*")
 _KEYWORDS = frozenset(
     ("for", "case", "select", "function", "export", "set", "local", "return", "[", "[[")
 )
@@ -143,6 +143,12 @@ def _program(command: str) -> str:
     acting = next((piece for piece in shell.pieces(command) if not commands.looks(piece)), None)
     name = commands.family(acting) if acting else ""
     return name if _LABEL.fullmatch(name) and name.split(" ", 1)[0] not in _KEYWORDS else ""
+
+
+def _describes_work(call: Call) -> bool:
+    if call.name in calls.SHELLS:
+        return bool(_DESCRIBES.search(calls.command_of(call)))
+    return call.name.startswith("mcp__") and bool(_ISSUE_TOOL.match(call.name))
 
 
 def _is_narrow(call: Call) -> bool:
@@ -313,7 +319,7 @@ class _Index:
 
     def _result_weight(self, call: Call, path: str) -> float:
         """Return how much a result's names count: what describes the work counts more than what is worked on."""
-        if _DESCRIBES.search(calls.command_of(call)) or _ISSUE_TOOL.search(call.name):
+        if _describes_work(call):
             return _REPORTED
         if not calls.is_read(call):
             return _PRINTED

@@ -293,7 +293,7 @@ def _is_code_word(word: str) -> bool:
         return False
     if "_" in word.strip("_") or word.startswith("__"):
         return not word.strip("_").replace("_", "").isdigit()
-    return bool(_HUMP.search(word)) or bool(_ERROR_CODE.fullmatch(word))
+    return bool(_HUMP.search(word)) or (word.isupper() and bool(_ERROR_CODE.fullmatch(word)))
 
 
 def _has_file_extension(path: str) -> bool:

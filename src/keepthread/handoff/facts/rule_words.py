@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from keepthread.handoff.facts.text import lazy
+from keepthread.handoff.facts.text import lazy, word_set
 
-_ENGLISH_WORDS = lazy(
-    r"\b(?:the|and|to|is|for|in|of|this|that|with|it|you|are|on|be|when|not|don't|do|use|always|never|only|please)\b",
-    re.IGNORECASE,
+_WORDS = lazy(r"[a-z]+(?:'t)?")
+_ENGLISH_WORDS = word_set(
+    "the and to this that with it you are when not don't use always never only please"
 )
+# English too, and words of other languages: one of them is no sign, nor are two.
+_SHARED_WORDS = word_set("is for in of on be do")
+# In each alternative of the pattern below stands one of these.
+_DENYING = ("n't", "n’t", "dont", "not", "never", "always", "must", "only")
 
 # What looks like an order and is none: "I don't know", "it doesn't work".
 _NOT_ORDERS = lazy(
@@ -115,14 +119,20 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def is_english(text: str) -> bool:
     """Return whether a text reads as English: words of other languages are then not looked for in it."""
-    return text.isascii() and len(set(_ENGLISH_WORDS.findall(text.lower()))) >= 2
+    if not text.isascii():
+        return False
+    words = set(_WORDS.findall(text.lower()))
+    certain = len(words & _ENGLISH_WORDS)
+    return certain > 0 and certain + len(words & _SHARED_WORDS) >= 2
 
 
 def strength(sentence: str, *, english: bool) -> int:
     """Return how strongly a sentence binds future work: 3 plainly, 2 perhaps, 1 weakly, 0 not."""
     if is_question(sentence):
         return 0
-    bare = _NOT_ORDERS.sub(" ", sentence)
+    lower = sentence.lower()
+    denies = any(word in lower for word in _DENYING)
+    bare = _NOT_ORDERS.sub(" ", sentence) if denies else sentence
     if _ENGLISH.search(bare):
         return 3
     if not english:
