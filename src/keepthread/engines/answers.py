@@ -42,6 +42,25 @@ def checked(document: dict[str, Any], request: Request, cost: float | None) -> d
     return document
 
 
+def count(values: dict[str, Any], name: str) -> int | None:
+    """Return a number that a vendor gives under `name`, None when it gives none."""
+    value = values.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def usage_of(value: dict[str, Any]) -> dict[str, Any]:
+    """Return what an answer says of its tokens, {} when it says nothing."""
+    usage = value.get("usage")
+    return usage if isinstance(usage, dict) else {}
+
+
+def tokens_read(usage: dict[str, Any]) -> int | None:
+    """Return all tokens that an Anthropic model read, cached ones included; None when nobody said."""
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    counts = [found for name in names if (found := count(usage, name)) is not None]
+    return sum(counts) if counts else None
+
+
 def permanent(reason: FailureReason | None, words: str) -> bool:
     """Return whether a failure known by these words will be the same for the rest of the session."""
     return reason == "no_login" or "credit balance" in words.lower()

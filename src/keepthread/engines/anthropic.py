@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from keepthread.engines import endpoints, parse
-from keepthread.engines.answers import checked, document_in
+from keepthread.engines.answers import checked, count, document_in, tokens_read, usage_of
 from keepthread.engines.failures import error_of
 from keepthread.engines.http import Line
 from keepthread.engines.model import Answer, Deadline, EngineError, Readiness, Request, Setup
@@ -62,7 +62,7 @@ class AnthropicEngine:
             EngineError: the server was asked for its models and did not answer.
         """
         model = self._model(request.model, deadline)
-        return _count(self._known.get(model, {}), "max_input_tokens") or window_of(model)
+        return count(self._known.get(model, {}), "max_input_tokens") or window_of(model)
 
     def ask(self, request: Request, deadline: Deadline) -> Answer:
         """Answer before the deadline.
@@ -74,9 +74,8 @@ class AnthropicEngine:
         model = self._model(request.model, deadline)
         self._measure(request, model, deadline)
         value = self._exchange(request, model, deadline)
-        usage = value.get("usage")
-        usage = usage if isinstance(usage, dict) else {}
-        tokens = (_input(usage), _count(usage, "output_tokens"))
+        usage = usage_of(value)
+        tokens = (tokens_read(usage), count(usage, "output_tokens"))
         cost = self._cost(model, tokens)
         return Answer(_document(value, request, cost), NAME, *tokens, cost)
 
@@ -110,14 +109,14 @@ class AnthropicEngine:
         Raises:
             EngineError: it does not fit.
         """
-        window = self._window or _count(self._known.get(model, {}), "max_input_tokens")
+        window = self._window or count(self._known.get(model, {}), "max_input_tokens")
         limit = (window or window_of(model) or _WINDOW) - self._output(model)
         if request.size // 3 <= limit:
             return
         body = {key: self._body(request, model)[key] for key in ("model", "system", "messages")}
         reply = self._line.post(f"{self._url}/count_tokens", self._headers(), body, deadline)
         value = reply.json()
-        counted = _count(value, "input_tokens") if isinstance(value, dict) else None
+        counted = count(value, "input_tokens") if isinstance(value, dict) else None
         if counted is not None and counted > limit:
             detail = f"the prompt has {counted} tokens, the window takes {limit}"
             raise EngineError("overflow", detail, observed_tokens=counted, limit_tokens=limit)
@@ -139,7 +138,7 @@ class AnthropicEngine:
                 raise error
 
     def _output(self, model: str) -> int:
-        return min(_OUTPUT, _count(self._known.get(model, {}), "max_tokens") or _OUTPUT)
+        return min(_OUTPUT, count(self._known.get(model, {}), "max_tokens") or _OUTPUT)
 
     def _body(self, request: Request, model: str) -> dict[str, Any]:
         form = _FORMS[self._form]
@@ -166,9 +165,7 @@ class AnthropicEngine:
     def _cost(self, model: str, tokens: tuple[int | None, int | None]) -> float | None:
         family = next((price for name, price in _PRICES.items() if name in model), None)
         price = self._endpoint.price or ((0.0, 0.0) if self.local else family)
-        if price is None or None in tokens:
-            return None
-        return sum((n or 0) * each for n, each in zip(tokens, price, strict=True)) / 1e6
+        return endpoints.cost(price, tokens)
 
 
 def _newest(listed: Any, wanted: str) -> dict[str, Any]:
@@ -197,14 +194,3 @@ def _document(value: dict[str, Any], request: Request, cost: float | None) -> di
         return checked(parse.mend(called[-1]), request, cost)
     texts = [b.get("text") for b in blocks if b.get("type") == "text"]
     return document_in("".join(t for t in texts if isinstance(t, str)), request, cost)
-
-
-def _input(usage: dict[str, Any]) -> int | None:
-    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    counts = [count for name in names if (count := _count(usage, name)) is not None]
-    return sum(counts) if counts else None
-
-
-def _count(values: dict[str, Any], name: str) -> int | None:
-    value = values.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from keepthread.engines import overflow, parse, rejects
-from keepthread.engines.answers import checked, document_in, permanent
+from keepthread.engines.answers import checked, count, document_in, permanent, tokens_read, usage_of
 from keepthread.engines.claude_flags import too_old, unknown_flag
 from keepthread.engines.model import Answer, EngineError, Request
 from keepthread.engines.process import Completed
@@ -33,9 +33,9 @@ def read(done: Completed, request: Request, engine: str) -> Answer:
     if reply.get("is_error") or reply.get("subtype") != "success" or code != 0:
         raise _error(reply, code)
     document = _document(reply, request)
-    usage = reply.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
-    return Answer(document, engine, _input(usage), _count(usage, "output_tokens"), _cost(reply))
+    usage = usage_of(reply)
+    tokens = (tokens_read(usage), count(usage, "output_tokens"))
+    return Answer(document, engine, *tokens, _cost(reply))
 
 
 def _envelope(stdout: str) -> dict[str, Any] | None:
@@ -121,15 +121,3 @@ def _field(reply: dict[str, Any]) -> str:
 def _cost(reply: dict[str, Any] | None) -> float | None:
     cost = reply.get("total_cost_usd") if reply else None
     return float(cost) if isinstance(cost, (int, float)) else None
-
-
-def _count(usage: dict[str, Any], name: str) -> int | None:
-    value = usage.get(name)
-    return value if isinstance(value, int) else None
-
-
-def _input(usage: dict[str, Any]) -> int | None:
-    """Return all tokens read, cached ones included; None when the program did not say."""
-    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    counts = [count for name in names if (count := _count(usage, name)) is not None]
-    return sum(counts) if counts else None

@@ -130,6 +130,13 @@ def usable(endpoint: Endpoint) -> Endpoint:
     return endpoint
 
 
+def cost(price: tuple[float, float] | None, tokens: tuple[int | None, int | None]) -> float | None:
+    """Return the cost in USD of tokens read and written, None when price or tokens are not known."""
+    if price is None or None in tokens:
+        return None
+    return sum((number or 0) * each for number, each in zip(tokens, price, strict=True)) / 1e6
+
+
 def chat_url(url: str) -> str:
     """Return where a base URL takes chats, be it with a version or without, with a slash at its end, or the whole."""
     parts = urlsplit(url)

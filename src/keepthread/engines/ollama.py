@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keepthread.engines import endpoints
-from keepthread.engines.answers import document_in
+from keepthread.engines.answers import count, document_in
 from keepthread.engines.failures import error_of
 from keepthread.engines.http import Line, Reply
 from keepthread.engines.model import Answer, Deadline, EngineError, Readiness, Request, Setup
@@ -68,7 +68,7 @@ class OllamaEngine:
         num_ctx = context_for(request.size, _limit(shown, self._cap))
         reply = self._post("chat", self._body(request, num_ctx, shown), deadline)
         value = dict(reply.json())
-        tokens = (_count(value, "prompt_eval_count"), _count(value, "eval_count"))
+        tokens = (count(value, "prompt_eval_count"), count(value, "eval_count"))
         cost = 0.0 if self.local else None
         self._doubt(request.size, num_ctx, tokens[0], cost)
         if value.get("done_reason") == "length":
@@ -147,8 +147,3 @@ def _limit(shown: dict[str, Any], cap: int) -> int | None:
     ]
     bounds = [*sizes, *([cap] if cap else [])]
     return min(bounds) if bounds else None
-
-
-def _count(values: dict[str, Any], name: str) -> int | None:
-    value = values.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from keepthread.engines import endpoints, windows
-from keepthread.engines.answers import document_in
+from keepthread.engines.answers import count, document_in, usage_of
 from keepthread.engines.endpoints import Endpoint
 from keepthread.engines.failures import error_of, failure
 from keepthread.engines.http import Line
@@ -79,9 +79,8 @@ class OpenAIEngine:
         endpoints.usable(self._endpoint)
         model = self._model_for(request, deadline)
         value = self._exchange(request, model, deadline)
-        usage = value.get("usage")
-        usage = usage if isinstance(usage, dict) else {}
-        tokens = (_count(usage, "prompt_tokens"), _count(usage, "completion_tokens"))
+        usage = usage_of(value)
+        tokens = (count(usage, "prompt_tokens"), count(usage, "completion_tokens"))
         cost = cost_of(self._endpoint, tokens, usage)
         text = _content(value, self._endpoint, cost)
         return Answer(document_in(text, request, cost), self.name, *tokens, cost)
@@ -113,7 +112,7 @@ class OpenAIEngine:
     def _listed(self, model: str, deadline: Deadline) -> int | None:
         """Return the window that the server's list gives a model; vLLM, OpenRouter, Groq and others give it."""
         entry = next((m for m in self._models(deadline) if m.get("id") == model), {})
-        sizes = [_count(entry, name) for name in _WINDOWS]
+        sizes = [count(entry, name) for name in _WINDOWS]
         return next((size for size in sizes if size), None)
 
     def _props(self, deadline: Deadline) -> int | None:
@@ -121,7 +120,7 @@ class OpenAIEngine:
         url = endpoints.sibling(endpoints.chat_url(self._endpoint.url), endpoints.CHAT, "")
         value = self._line.get(f"{url.removesuffix('/v1')}/props", self._headers(), deadline).json()
         settings = value.get("default_generation_settings") if isinstance(value, dict) else None
-        return _count(settings, "n_ctx") if isinstance(settings, dict) else None
+        return count(settings, "n_ctx") if isinstance(settings, dict) else None
 
     def _exchange(self, request: Request, model: str, deadline: Deadline) -> dict[str, Any]:
         url = endpoints.chat_url(self._endpoint.url)
@@ -185,9 +184,8 @@ def cost_of(
     said = usage.get("cost")
     if isinstance(said, (int, float)) and not isinstance(said, bool):
         return float(said)
-    if endpoint.price and None not in tokens:
-        return sum((n or 0) * price for n, price in zip(tokens, endpoint.price, strict=True)) / 1e6
-    return 0.0 if endpoint.local else None
+    priced = endpoints.cost(endpoint.price, tokens)
+    return 0.0 if priced is None and endpoint.local else priced
 
 
 def _content(value: dict[str, Any], endpoint: Endpoint, cost: float | None) -> str:
@@ -219,8 +217,3 @@ def _text(content: Any) -> str:
         parts = [part.get("text") for part in content if isinstance(part, dict)]
         return "".join(part for part in parts if isinstance(part, str))
     return content if isinstance(content, str) else ""
-
-
-def _count(usage: dict[str, Any], name: str) -> int | None:
-    value = usage.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
