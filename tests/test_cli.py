@@ -33,7 +33,20 @@ def test_help_names_every_command(person: Person) -> None:
     commands = re.findall(r"^  (\w+) ", person.ok("--help").partition("Commands:")[2], re.MULTILINE)
 
     assert commands == (
-        "doctor eval handoff install logs pin pins report show status uninstall unpin".split()
+        [
+            "doctor",
+            "eval",
+            "handoff",
+            "install",
+            "logs",
+            "pin",
+            "pins",
+            "report",
+            "show",
+            "status",
+            "uninstall",
+            "unpin",
+        ]
     )
 
 
