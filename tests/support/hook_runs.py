@@ -133,7 +133,7 @@ class World:
         return {name: value for name, value in env.items() if value or name == "HOME"}
 
     def start(
-        self, hook: str, event: dict[str, Any] | bytes | None = None, **env: str
+        self, hook: str, event: dict[str, Any] | bytes | None = None, /, **env: str
     ) -> subprocess.Popen[bytes]:
         """Start a hook without waiting for it; its event is written and its stdin closed."""
         data = event if isinstance(event, bytes) else json.dumps(event or self.event(hook)).encode()
@@ -151,7 +151,7 @@ class World:
         process.stdin = None
         return process
 
-    def run(self, hook: str, event: dict[str, Any] | bytes | None = None, **env: str) -> Run:
+    def run(self, hook: str, event: dict[str, Any] | bytes | None = None, /, **env: str) -> Run:
         """Run a hook and check what must hold of every run."""
         before = self.snapshot()
         started = time.monotonic()
@@ -191,19 +191,7 @@ class World:
 
     def check_output(self, hook: str, stdout: str) -> None:
         """Check that stdout is what the host takes from this event, and nothing else."""
-        units = len(stdout.encode("utf-16-le")) // 2
-        if hook == "pre_compact":
-            assert stdout[:1] not in ("{", "[")
-            assert units < 10_000
-        elif hook.startswith("session_"):
-            if stdout:
-                document = json.loads(stdout)
-                assert set(document) <= {"systemMessage", "hookSpecificOutput"}
-                given = document.get("hookSpecificOutput", {}).get("additionalContext", "")
-                assert len(given.encode("utf-16-le")) // 2 <= 9_900
-                assert len(document.get("systemMessage", "")) < 300
-        else:
-            assert stdout == ""
+        check_output(hook, stdout)
 
     def check_log(self) -> None:
         """Check that the log holds whole lines and no words of any transcript."""
@@ -241,6 +229,27 @@ class World:
         """Wait until no worker of the session runs; return what is known of the last one."""
         until(lambda: self.worker(session).get("state") != "running")
         return self.worker(session)
+
+
+def check_output(hook: str, stdout: str) -> None:
+    """Check that stdout is what the host takes from the hook's event, and nothing else."""
+    if hook == "pre_compact":
+        assert stdout[:1] not in ("{", "[")
+        assert units(stdout) < 10_000
+    elif hook.startswith("session_"):
+        if stdout:
+            document = json.loads(stdout)
+            assert set(document) <= {"systemMessage", "hookSpecificOutput"}
+            given = document.get("hookSpecificOutput", {}).get("additionalContext", "")
+            assert units(given) <= 9_900
+            assert len(document.get("systemMessage", "")) < 300
+    else:
+        assert stdout == ""
+
+
+def units(text: str) -> int:
+    """Return the length in UTF-16 units, which is how the host measures."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def small_talk(file: SessionFile) -> None:
