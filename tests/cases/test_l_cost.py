@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tests.support.fake_claude import FakeClaude
+from tests.support.fake_http import FakeHttp, chat
 from tests.support.hook_runs import ANSWER, ROOT, World
 from tests.support.session import SESSION
 
@@ -143,3 +144,31 @@ def test_a_handoff_on_demand_counts_like_any_other(world, asked):
     assert [run.returncode for run in runs] == [0, 0]
     assert "partial (cap)" in runs[1].stderr
     assert len(asked.calls) == 1
+
+
+@pytest.mark.parametrize("budget", [8_000, 40_000])
+def test_a_session_of_three_megabytes_is_told_within_the_budget(world, budget):
+    """Three bytes to a token, as the budget counts; the request is hardly larger than what it tells."""
+    file = world.session()
+    while file.path.stat().st_size < 3_000_000:
+        file.user(f"Station {file.path.stat().st_size}: {FILLER[:2_000]}")
+        file.bash("http tides.example/9414290", FILLER[:6_000])
+        file.assistant(FILLER[:2_000])
+    with FakeHttp() as server:
+        server.on("/v1/chat/completions", chat(ANSWER))
+        settings(
+            world,
+            ENGINE="llama.cpp",
+            LLAMA_CPP_BASE_URL=server.url,
+            LLAMA_CPP_MODEL="m",
+            PROMPT_TOKENS=str(budget),
+        )
+        world.run("pre_compact", KEEPTHREAD_ENGINE="")
+        world.settled()
+        bodies = [seen for seen in server.requests if seen.method == "POST"]
+    assert world.handoff()["meta"]["status"] == "complete"
+    for seen in bodies:
+        texts = [message["content"] for message in seen.body["messages"]]
+        prompt = len("".join(texts).encode())
+        assert budget * 3 * 0.5 < prompt <= budget * 3
+        assert int(seen.headers["content-length"]) <= 1.2 * prompt
