@@ -55,7 +55,7 @@ def test_exact_names_are_found_in_running_text(text, expected):
         "It was 2024/01/02 at 10:30, 3.5 of 7, 50% done... really!",
         "/dev/null ../.. ./ .map .go ... --- === $1 $TMP/x.log",
         "README is in CAPITALS, Title Case Words",
-        "origin/main...HEAD border-radius:50 e.type REDACTED_EMAIL toolu_01Cz2Pnv7qNcnK1ZiocxWhQX",
+        "origin/main...HEAD border-radius:50 e.type 5s/in hero\\.png REDACTED_EMAIL toolu_01Cz2Pnv7qNcnK1ZiocxWhQX",
     ],
 )
 def test_plain_words_are_no_names(text):

@@ -357,3 +357,21 @@ def test_the_last_section_says_where_the_rest_is():
 
 def test_without_a_document_none_is_named():
     assert "ocument" not in whole(make_handoff(), document="").split(HEADINGS["ask"])[0]
+
+
+def test_a_plan_is_told_by_its_headings_and_steps():
+    plan = "# Port the importer\n\nWhy it matters.\n\n## Approach\n\n1. Read rows\n```\ncode\n```\n2. Write rows"
+    text = whole(make_handoff(facts={"plan": plan}))
+
+    assert section(text, "plan").splitlines() == [
+        "- Port the importer",
+        "- Approach",
+        "- 1. Read rows",
+        "- 2. Write rows",
+    ]
+
+
+def test_a_plan_without_headings_is_told_from_its_beginning():
+    text = whole(make_handoff(facts={"plan": "Read the rows first.\nThen write them."}))
+
+    assert section(text, "plan") == "- Read the rows first.\n- Then write them."

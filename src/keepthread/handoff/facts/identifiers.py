@@ -74,14 +74,14 @@ _ISSUE_TOOL = lazy(
     re.IGNORECASE,
 )
 _DOCUMENTS = (".md", ".mdx", ".rst", ".txt", ".adoc", ".markdown")
-_LABEL = lazy(r"[\w./@+-]+(?: (?!s/\S*/)[\w./@:+-]+)*")
+_LABEL = lazy(r"[\w./@+-]+(?: (?!s/)[\w./@:+-]+)*")
 _KEYWORDS = frozenset(
     ("for", "case", "select", "function", "export", "set", "local", "return", "[", "[[")
 )
 # The host's own words around what its tools and background tasks report.
 _HOST_WORDS = word_set(
     """task_id task_type tool_use_id tool_use_error local_bash local_agent retrieval_status output_file exit_code
-    not_ready"""
+    not_ready duration_ms subagent_tokens total_tokens tool_uses"""
 )
 _NO_PROSE = frozenset(("Write", "Edit", "MultiEdit", "NotebookEdit"))
 

@@ -30,6 +30,7 @@ _HOST_PORT = lazy(
 _ESCAPED = lazy(r"\\[nrt\"'].*", re.DOTALL)
 _DRIVE = lazy(r"[A-Za-z]:\\")
 _ARITY = lazy(r"([A-Za-z_][\w.]*[?!]?)/\d{1,2}")
+_NO_PATH = lazy(r"^\d*s/|\\[.*+?()\[\]]")
 # Ids of the host's own records, and what stands where a secret stood.
 _NO_CODE = lazy(r"(?:[a-z]+_)?(?:toolu|msg|req)_\w{16,}|REDACTED\w*")
 _LINE_SUFFIX = lazy(r"(?::\d+(?:[:-]\d+)?|#L\d+(?:-L?\d+)?)$")
@@ -227,7 +228,8 @@ def _path(bare: str, strong: bool) -> Found:
     if arity:  # Erlang's way to name a function: render/1
         return _code_words(arity[1].split("."))
     path = _LINE_SUFFIX.sub("", bare)
-    if "..." in path:  # a range of revisions, or words left out
+    # A range of revisions, or words left out; an expression for sed, a pattern.
+    if "..." in path or _NO_PATH.search(path):
         return ()
     if path.startswith("@") and path.count("/") == 1:
         return ((path, "name"),)

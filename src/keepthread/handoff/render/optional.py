@@ -104,7 +104,16 @@ def _plan(handoff: Handoff, limit: int, above: str) -> str:
     plan = handoff["facts"]["plan"]
     if not plan.strip() or plan.strip()[:200] in above:
         return ""
-    return message({"text": plan, "source": ""}, limit)
+    lines = [line.strip() for line in plan.splitlines() if line.strip()]
+    # Its headings and numbered steps tell a plan in little room; one that has none begins with what matters.
+    steps = [line for line in lines if line.startswith("#") or _is_step(line)] or lines
+    told = [f"- {short(line.lstrip('# '), _ITEM)}" for line in steps]
+    return listed(told, limit, len(told), " in the whole document")
+
+
+def _is_step(line: str) -> bool:
+    number, mark, _ = line.partition(". " if ". " in line[:4] else ") ")
+    return bool(mark) and number.isdigit() and len(number) <= 2
 
 
 def _git(handoff: Handoff, limit: int, _above: str) -> str:
@@ -153,7 +162,7 @@ OPTIONAL: tuple[Optional, ...] = (
     Optional("background", _background, 150, 500),
     Optional("plan", _plan, 200, 700),
     Optional("git", _git, 160, 500),
-    Optional("names", _names, 3_200, 9_000),
+    Optional("names", _names, 3_600, 9_000),
     Optional("messages", _messages, 900, 3_000),
     Optional("instructions", _instructions, 100, 400),
 )
