@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support import counts
 from tests.support.fake_claude import FakeClaude
 from tests.support.hook_runs import World
 
@@ -20,3 +22,14 @@ def world(tmp_path: Path, home: Path) -> World:
 def claude(tmp_path: Path) -> FakeClaude:
     """A `claude` for the front of PATH."""
     return FakeClaude(tmp_path / "bin")
+
+
+@pytest.fixture(autouse=True)
+def counted(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Leave what the test counted in its report; a test of a fault that counts none injects one."""
+    counts.taken()
+    yield
+    figures = dict(counts.taken())
+    if "_faults" in request.node.path.name:
+        figures.setdefault(counts.FAULTS, 1)
+    request.node.user_properties += list(figures.items())

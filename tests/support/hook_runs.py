@@ -9,9 +9,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.support import counts
 from tests.support.session import SESSION, SessionFile
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -153,13 +155,37 @@ class World:
 
     def run(self, hook: str, event: dict[str, Any] | bytes | None = None, /, **env: str) -> Run:
         """Run a hook and check what must hold of every run."""
-        before = self.snapshot()
+        before, kept = self.snapshot(), self.kept()
         started = time.monotonic()
         process = self.start(hook, event, **env)
         out, err = process.communicate(timeout=120)
         run = Run(out.decode(), err.decode(), process.returncode, time.monotonic() - started)
+        self.tally(run, kept)
         self.check(hook, run, before)
         return run
+
+    def kept(self) -> set[str]:
+        """Return the sessions whose handoff is whole on the disk."""
+        found = set()
+        for path in (self.state / "sessions").glob("*/context.json"):
+            with suppress(
+                OSError, ValueError, KeyError, TypeError
+            ):  # a test put something else there
+                if (
+                    path.is_file()
+                    and not path.is_symlink()
+                    and json.loads(path.read_bytes())["text"]
+                ):
+                    found.add(path.parent.name)
+        return found
+
+    def tally(self, run: Run, kept: set[str]) -> None:
+        """Count the run, whether it stood in the host's way, and the handoffs that it cost."""
+        counts.count(counts.HOOK_RUNS)
+        counts.count(counts.BLOCKED, run.code == 2 or '"decision"' in run.stdout)
+        lost = kept - self.kept()
+        counts.count(counts.LOST, len(lost))
+        assert lost == set()
 
     def snapshot(self) -> dict[str, tuple[bytes, int]]:
         """Return what lies outside the state folder: the bytes and the time of change of every file."""
