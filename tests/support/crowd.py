@@ -87,8 +87,7 @@ class Crowd:
             out, err = process.communicate(timeout=300)
             assert (process.returncode, err) == (0, b"")
             self.world.check_output("pre_compact", out.decode())
-        for session in self.files:
-            until(lambda: self.world.worker(session).get("state") != "running", 300)
+        until(lambda: all(self._is_settled(session) for session in self.files), 300)
 
     def compact_and_be_killed(self) -> None:
         """Let every session compact once more and kill its hook at a moment of chance."""
@@ -144,6 +143,9 @@ class Crowd:
         event = self.world.event(hook, session, transcript_path=str(file.path), cwd=file.cwd)
         return self.world.start(hook, event, KEEPTHREAD_ENGINE="")
 
+    def _is_settled(self, session: str) -> bool:
+        return self.world.worker(session).get("state") != "running"
+
     def _is_whole(self, session: str) -> bool:
         folder, mark = self.world.folder_of(session), self.marks[session]
         try:
@@ -181,13 +183,15 @@ class Crowd:
         return len(lines) - len(set(lines) - {""}) - lines.count("")
 
     def _torn(self) -> int:
-        torn = 0
-        for line in (self.world.state / "log.jsonl").read_bytes().splitlines():
-            try:
-                torn += not isinstance(json.loads(line), dict)
-            except ValueError:
-                torn += 1
-        return torn
+        lines = (self.world.state / "log.jsonl").read_bytes().splitlines()
+        return sum(not _is_object(line) for line in lines)
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
 
 
 def _roots(world: World) -> list[Path]:
