@@ -6,10 +6,12 @@ import json
 import os
 import shutil
 import signal
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 from unittest import mock
 
 from jsonschema import Draft202012Validator
@@ -41,8 +43,6 @@ class Arena:
         self.fifo = self.home / "fifo"
         self.entries: list[dict[str, Any]] = []
         self._patches = ExitStack()
-        self._printed: list[str] = []
-        self._stdin = b""
         self._pristine: dict[Path, bytes] = {}
 
     def __enter__(self) -> Arena:
@@ -53,8 +53,6 @@ class Arena:
         env = {"HOME": str(self.home), "PATH": os.defpath, "KEEPTHREAD_ENGINE": "facts"}
         for patch in (
             mock.patch.dict(os.environ, env, clear=True),
-            mock.patch.object(handlers, "read_stdin", lambda: self._stdin),
-            mock.patch.object(handlers, "_print", self._printed.append),
             mock.patch.object(log, "record", self._record),
             mock.patch.object(checkpoint, "_PROMPT_LAG", 0.0),
             mock.patch.object(inject, "_BETWEEN", 0.0),
@@ -98,12 +96,10 @@ class Arena:
 
     def run(self, hook: str, event: bytes) -> str:
         """Run a hook; return what it printed. It raised nothing, and what it printed is what the host takes."""
-        self._stdin = event
-        self._printed.clear()
-        handlers.main(hook)
-        assert len(self._printed) < 2
-        text = "".join(self._printed)
-        text.encode()
+        with _standard(event) as printed:
+            handlers.main(hook)
+            printed.seek(0)
+            text = printed.read().decode()
         check_output(hook, text)
         if hook.startswith("session_") and text:
             shown = json.loads(text).get("hookSpecificOutput", {}).get("additionalContext", "")
@@ -134,6 +130,23 @@ class Arena:
 
     def _record(self, state: str, **entry: Any) -> None:
         self.entries.append({"reason": "", **entry})
+
+
+@contextmanager
+def _standard(event: bytes) -> Iterator[IO[bytes]]:
+    """Put files in the place of this process's standard input and output; yield what is printed."""
+    with TemporaryFile() as given, TemporaryFile() as printed:
+        given.write(event)
+        given.seek(0)
+        before = [os.dup(0), os.dup(1)]
+        try:
+            os.dup2(given.fileno(), 0)
+            os.dup2(printed.fileno(), 1)
+            yield printed
+        finally:
+            for descriptor, saved in enumerate(before):
+                os.dup2(saved, descriptor)
+                os.close(saved)
 
 
 def _whole(folder: Path) -> dict[str, Any]:
