@@ -284,7 +284,10 @@ def _since(newer: Mapping[str, Any], env: Mapping[str, str], room: int) -> str:
     title = "\n\nSince this record was made:"
     room -= _units(title)
     lines: list[str] = []
-    for line in [f"\n- the user asked: {flat(ask)}" for ask in reversed(asks)]:
+    for ask in reversed(asks):
+        line = f"\n- the user asked: {flat(ask)}"
+        if not lines:  # the newest is said in any case
+            line = _cut(line, room)
         if _units(line) <= room:
             lines.insert(0, line)
             room -= _units(line)
@@ -303,7 +306,7 @@ def _units(text: str) -> int:
 
 
 def _cut(text: str, limit: int) -> str:
-    while _units(text) > limit:
+    while text and _units(text) > limit:
         text = text[: max(0, len(text) - max(1, (_units(text) - limit) // 2))]
     return text
 

@@ -64,8 +64,10 @@ def project_sessions(config_dir: str, project: str) -> list[str]:
 
 
 def _sanitised(path: str) -> str:
-    """Return the folder name the host gives to a project: every other character becomes "-", long ones are hashed."""
-    name = "".join(c if c.isascii() and c.isalnum() else "-" for c in path)
+    """Return the folder name the host gives to a project: every other UTF-16 unit becomes "-", long ones are hashed."""
+    name = "".join(
+        c if c.isascii() and c.isalnum() else "-" if c <= "\uffff" else "--" for c in path
+    )
     if len(name) <= 200:
         return name
     number = 0
