@@ -106,7 +106,7 @@ def _faults(path: str, state: str) -> Iterator[str]:
         yield f"schema: {validate(handoff)[0]}"[:80]
     context = read_json(f"{session_dir(state, SESSION)}/context.json") or {}
     index = read_json(f"{session_dir(state, SESSION)}/index.json") or {}
-    text = compose(context, {"asks": [], "edits": [], "boundaries": 0}, BUDGET, 0.0)
+    text = compose(context, {"asks": [], "edits": [], "boundaries": 0}, BUDGET, 0.0, {})
     if units(text) > BUDGET or units(str(index.get("text", ""))) > INDEX:
         yield "over its units"
     yield from (f"no section {section}" for section in SECTIONS if section not in text)
