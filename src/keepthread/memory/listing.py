@@ -1,0 +1,101 @@
+"""What a directory says about its files."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from keepthread.files import TEMP_PREFIX
+from keepthread.memory.errors import Unsafe
+from keepthread.memory.keys import broken_rule, folded
+
+MAX_LISTED = 100_000
+# Our own files and those that git and desktops leave everywhere: no entries, and nothing to report.
+_EXPECTED = frozenset((".lock", ".git", ".gitignore", ".gitattributes", ".DS_Store"))
+
+
+class Stat(NamedTuple):
+    """What tells one state of a file from another: size in bytes, time of change in ns, inode."""
+
+    size: int
+    changed: int
+    inode: int
+
+
+class Listed(NamedTuple):
+    """A file of the directory that can be read by its key."""
+
+    key: str
+    stat: Stat
+
+
+class Skipped(NamedTuple):
+    """Something in the directory that is not read: its path there, and why."""
+
+    path: str
+    reason: str
+
+
+class Listing(NamedTuple):
+    """The files in order of their keys, what was skipped, and whether there was more than the limit."""
+
+    files: list[Listed]
+    skipped: list[Skipped]
+    cut: bool
+
+
+def stat_of(status: os.stat_result) -> Stat:
+    """Return what tells this state of a file from another."""
+    return Stat(status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+def what_is(status: os.stat_result) -> str:
+    """Return what stands there in words, "" for a regular file with one name."""
+    mode = status.st_mode
+    if stat.S_ISREG(mode):
+        return "a hard link: the file has another name elsewhere" if status.st_nlink > 1 else ""
+    kinds = {
+        stat.S_IFLNK: "a link; links are not followed, wherever they lead",
+        stat.S_IFDIR: "a folder",
+        stat.S_IFIFO: "a named pipe",
+        stat.S_IFSOCK: "a socket",
+    }
+    return kinds.get(stat.S_IFMT(mode), "no regular file")
+
+
+def is_expected(name: str) -> bool:
+    """Return whether a name belongs to what every directory may hold beside its entries."""
+    return name in _EXPECTED or name.startswith(TEMP_PREFIX)
+
+
+def refuse_twin(names: Iterable[str], name: str, key: str) -> None:
+    """Raise when a folder holds another name that some system takes for the same.
+
+    Raises:
+        Unsafe: it does; the message names both.
+    """
+    form = folded(name)
+    for other in names:
+        if other != name and folded(other) == form:
+            raise Unsafe(
+                key,
+                f"{other!r} is there already, and some systems take both names for one",
+                f"Use {other!r}, or another name.",
+            )
+
+
+def sift(prefix: str, entries: Sequence[tuple[str, os.stat_result]]) -> Iterator[Listed | Skipped]:
+    """Tell the files of one folder from what is skipped; folders are left out.
+
+    Args:
+        prefix: the folder's key and "/", "" for the root.
+        entries: the name of each, and what lstat says.
+    """
+    for name, status in entries:
+        path = prefix + name
+        if is_expected(name) or stat.S_ISDIR(status.st_mode):
+            continue
+        reason = what_is(status) or broken_rule(path)
+        yield Skipped(path, reason) if reason else Listed(path, stat_of(status))
