@@ -60,15 +60,20 @@ def test_b2_runs_of_nul_bytes_are_no_end(world):
     assert said(handoff(world)) == [RULE, GOAL]
 
 
-@pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c"])
-def test_b3_only_a_newline_ends_a_record(world, mark):
+def test_b3_only_a_newline_ends_a_record(world):
     file = world.session(talk=False)
-    record = file.envelope(type="user", message={"role": "user", "content": f"Mend{mark}the tides"})
-    raw = mark not in "\x0b\x0c\x1c"  # JSON wants control characters escaped
-    file.raw(json.dumps(record, ensure_ascii=not raw) + "\n")
-    file.bash("cat notes", f"one{mark}two")
-    assert said(handoff(world)) == [f"Mend{mark}the tides"]
-    assert world.handoff()["meta"]["transcript"]["skipped"] == 0
+    expected = []
+    for mark in ("\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c"):
+        words = f"Mend{mark}the tides of {ord(mark)}"
+        record = file.envelope(type="user", message={"role": "user", "content": words})
+        raw = mark not in "\x0b\x0c\x1c"  # JSON wants control characters escaped
+        file.raw(json.dumps(record, ensure_ascii=not raw) + "\n")
+        file.last = record["uuid"]
+        file.bash("cat notes", f"one{mark}two")
+        expected.append(words)
+    stored = handoff(world)
+    assert said(stored) == expected
+    assert stored["meta"]["transcript"]["skipped"] == 0
 
 
 def test_b4_screenshots_stay_out_and_the_words_beside_them_stay_in(world):
@@ -155,17 +160,27 @@ def test_b9_bytes_that_are_no_utf_8_and_lines_that_are_no_records_are_passed_by(
     assert stored["task"] == GOAL
 
 
-@pytest.mark.parametrize(
-    "value", [None, 7, [], {}, [[]], [None], [{"type": "text"}], {"type": "text", "text": 1}]
-)
-def test_b9_fields_of_another_type_than_ever_seen_are_passed_by(world, value):
+def test_b9_fields_of_another_type_than_ever_seen_are_passed_by(world):
     file = world.session(talk=False)
-    for kind in ("user", "assistant", "system", "attachment", "progress"):
-        file.record(
-            {"type": kind, "message": value, "uuid": value, "timestamp": value, "data": value}
-        )
-        file.record({"type": kind, "message": {"role": kind, "content": value, "usage": value}})
-        file.record({"type": kind, "attachment": value, "toolUseResult": value, "sessionId": value})
+    values: list[Any] = [
+        None,
+        7,
+        [],
+        {},
+        [[]],
+        [None],
+        [{"type": "text"}],
+        {"type": "text", "text": 1},
+    ]
+    for value in values:
+        for kind in ("user", "assistant", "system", "attachment", "progress"):
+            file.record(
+                {"type": kind, "message": value, "uuid": value, "timestamp": value, "data": value}
+            )
+            file.record({"type": kind, "message": {"role": kind, "content": value, "usage": value}})
+            file.record(
+                {"type": kind, "attachment": value, "toolUseResult": value, "sessionId": value}
+            )
     small_talk(file)
     assert said(handoff(world)) == [GOAL, RULE]
 

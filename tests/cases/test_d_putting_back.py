@@ -64,7 +64,8 @@ def test_d1_news_past_a_full_handoff_take_no_required_line_and_no_unit_too_many(
     shown = world.run("session_start", world.event("session_start", source="resume")).context
     assert units(shown) <= 9_900
     assert "News 7" in shown
-    assert shown.endswith(before[-30:])
+    assert shown.endswith("\n</keepthread-handoff>")
+    assert shown[:300] == before[:300]
     assert "At last, translate all error texts" in shown
 
 

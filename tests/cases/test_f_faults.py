@@ -73,25 +73,26 @@ class TestF1:
         assert RULE in world.run("pre_compact").stdout
         assert world.run("session_start").context == ""
 
-    @pytest.mark.parametrize(
-        "name", ["context.json", "index.json", "handoff.json", "worker.json", ".lock"]
-    )
     @pytest.mark.parametrize("what", ["folder", "fifo", "link"])
-    def test_something_else_stands_where_a_file_would_be(self, world, name, what):
+    def test_something_else_stands_where_a_file_would_be(self, world, what):
         file = stored(world)
-        path = world.folder_of() / name
-        path.unlink(missing_ok=True)
         elsewhere = world.folder / "precious"
         elsewhere.write_text("{}")
-        {
-            "folder": path.mkdir,
-            "fifo": lambda: os.mkfifo(path),
-            "link": lambda: path.symlink_to(elsewhere),
-        }[what]()
-        file.user("Now write the release notes")
-        for hook in HOOKS:
-            world.run(hook)
-        assert elsewhere.read_text() == "{}"
+        for name in ("context.json", "index.json", "handoff.json", "worker.json", ".lock"):
+            path = world.folder_of() / name
+            kept = path.read_bytes() if path.exists() else b""
+            path.unlink(missing_ok=True)
+            make = {"folder": path.mkdir, "fifo": lambda path=path: os.mkfifo(path)}
+            make.get(what, lambda path=path: path.symlink_to(elsewhere))()
+            file.user(f"Now write the release notes without {name}")
+            for hook in ("pre_compact", "session_start"):
+                world.run(hook)
+            assert elsewhere.read_text() == "{}"
+            if path.is_dir():
+                path.rmdir()
+            else:
+                path.unlink()
+            path.write_bytes(kept)
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
     def test_nothing_can_be_written(self, world):

@@ -231,12 +231,13 @@ def test_news_are_read_from_the_file_the_handoff_was_taken_of(tmp_path):
         found = inject.news(stored, named, own_session=True)
         assert (found["asks"], found["boundaries"]) == (["after"], 1)
     assert inject.news(stored, str(file.path), own_session=False)["asks"] == []
-    for damaged in (
+    damages: list[dict[str, Any]] = [
         {},
         {"transcript": []},
         {"transcript": {"path": 5, "size": 1}},
         {"transcript": {"size": "x"}},
-    ):
+    ]
+    for damaged in damages:
         assert inject.news(damaged, str(file.path), own_session=True)["asks"] == []
 
 
