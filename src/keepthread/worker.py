@@ -24,7 +24,7 @@ from keepthread.engines.model import Answer, Deadline, Engine, Outcome, Request
 from keepthread.errors import KeepthreadError
 from keepthread.handoff import circuit
 from keepthread.handoff.audit import Evidence, audit, faults, retry_note
-from keepthread.handoff.checkpoint import note_complete, now
+from keepthread.handoff.checkpoint import known_secrets, note_complete, now
 from keepthread.handoff.material import Material
 from keepthread.handoff.merge import carry, complete
 from keepthread.handoff.model import Handoff, ModelAnswer
@@ -64,7 +64,11 @@ def upgrade(handoff: Handoff, task: Task) -> Handoff:
         afresh=meta["trigger"] == "command",
     )
     material = Material(
-        handoff, transcript, focus=task.focus, note=task.note, secrets=task.outlet.secrets
+        handoff,
+        transcript,
+        focus=task.focus,
+        note=task.note,
+        secrets=known_secrets(transcript, task.outlet.secrets),
     )
     fitted = [_fitted(engine, material, task.config) for engine in engines]
     request = Request(material.system(), "", answer_schema(), task.config.model, task.config.effort)

@@ -133,13 +133,17 @@ def _carried(handoff: Handoff, previous: Handoff, state: str) -> Handoff:
 
 def _redacted(handoff: Handoff, transcript: Transcript, secrets: Sequence[str]) -> Handoff:
     """Return the handoff without secrets, also where a name or a cut command no longer shows that it is one."""
-    known = [*secrets, *exposed(_texts(transcript))]
-    clean = cast(Handoff, redact.document(handoff, known))
+    clean = cast(Handoff, redact.document(handoff, known_secrets(transcript, secrets)))
     names = clean["facts"]["identifiers"]
     clean["facts"]["identifiers"] = [
         name for name in names if not _ONLY_MARK.fullmatch(name["text"])
     ]
     return clean
+
+
+def known_secrets(transcript: Transcript, secrets: Sequence[str]) -> list[str]:
+    """Return the secrets to be taken out wherever they stand: those given, and those the session gives away."""
+    return [*secrets, *exposed(_texts(transcript))]
 
 
 def _texts(transcript: Transcript) -> Iterator[str]:

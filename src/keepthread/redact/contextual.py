@@ -10,6 +10,7 @@ import re
 from keepthread.redact.assigned import ASSIGNED, says_harmless
 from keepthread.redact.placeholders import (
     classes,
+    is_code,
     is_mixed,
     is_number,
     is_path,
@@ -30,6 +31,12 @@ def _option(match: re.Match[str]) -> bool:
         return False
     spaced = match.string[match.start(match.lastindex or 0) - 1] == " "
     return len(value) >= 4 and (not spaced or (len(value) >= 6 and not is_wordy(value)))
+
+
+def _told(match: re.Match[str]) -> bool:
+    value = match.group(match.lastindex or 0).rstrip(".:!?")
+    harmless = is_placeholder(value) or is_number(value) or is_path(value) or is_code(value)
+    return is_mixed(value) and len(value) >= 8 and not harmless
 
 
 def _credentials(match: re.Match[str]) -> bool:
@@ -75,6 +82,15 @@ RULES: tuple[Rule, ...] = (
     ),
     # https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html
     Rule("netrc", "password", r"\b(?:login|account|user)\s{1,8}\S{1,128}\s{1,8}password\s{1,8}(\S{1,256})", _given),
+    # In prose: the password is ...
+    Rule(
+        "told-secret",
+        "pass secret token",
+        r"(?i:\b(?:passwor[dt]|passphrase|passcode|passwd|secret|token)"
+        r"(?:[ \t]{1,4}(?:is|was|are|ist|lautet|be|to))(?:[ \t]{1,4}(?:now|still|jetzt))?)"
+        r"[ \t]{0,4}:?[ \t]{1,4}[\"'`“„«]?([^\s\"'`“”„«»<>(){}\[\]\\,;]{8,256})",
+        _told,
+    ),
     # https://docs.docker.com/reference/cli/docker/login/
     Rule(
         "login-password",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from keepthread.redact.finder import scan
+from keepthread.redact.finder import parted, scan
 from keepthread.redact.placeholders import is_mixed
 
 _HINTS = (
@@ -28,9 +28,12 @@ _HINTS = (
 )
 _AROUND = 200  # characters
 _SHORTEST = 8
+_CLOSES = "\"'`,;:()[]{}<>"
 _MOST = 400  # values
 _WINDOWS = 4_000
+_PARTED = 400_000  # characters of the newest texts that are looked through for tokens cut in two
 _KEY_LINE = r"[A-Za-z0-9+/=]{16,}"
+_ESCAPED_BREAK = r"\\{1,7}[nr]"
 
 
 def exposed(texts: Iterable[str]) -> list[str]:
@@ -40,7 +43,11 @@ def exposed(texts: Iterable[str]) -> list[str]:
     """
     found: dict[str, None] = {}
     seen: set[str] = set()
+    room = _PARTED
     for text in texts:
+        if len(text) <= room:
+            room -= len(text)
+            found.update(dict.fromkeys(filter(_tells, parted(text))))
         if "PRIVATE KEY" in text:
             found.update(dict.fromkeys(_key_lines(text)))
         for window in _windows(text):
@@ -55,14 +62,23 @@ def exposed(texts: Iterable[str]) -> list[str]:
 def _values(window: str) -> Iterator[str]:
     for finding in scan(window):
         value = window[finding.start : finding.end]
-        if len(value) >= _SHORTEST and is_mixed(value):
-            yield value
+        bare = value.partition("\\")[0].strip(
+            _CLOSES
+        )  # the form that found it may take a quote along
+        yield from filter(_tells, dict.fromkeys((value, bare)))
+
+
+def _tells(value: str) -> bool:
+    return len(value) >= _SHORTEST and is_mixed(value)
 
 
 def _key_lines(text: str) -> Iterator[str]:
     for finding in scan(text):
         if finding.rule == "private-key":
-            yield from re.findall(_KEY_LINE, text[finding.start : finding.end])
+            block = re.sub(_ESCAPED_BREAK, "\n", text[finding.start : finding.end])
+            for line in re.findall(_KEY_LINE, block):
+                yield line
+                yield line.removeprefix("+")  # of a diff, or its own
 
 
 def _windows(text: str) -> Iterator[str]:

@@ -67,6 +67,21 @@ def scan(value: str) -> list[Finding]:
     return _findings(value, ())
 
 
+def parted(value: str) -> list[str]:
+    """Return the pieces of the tokens that a line break cuts in two: on a line of its own, none of them is told."""
+    if "\n" not in value:
+        return []
+    lower = value.lower()
+    ranks = sorted({rank for keyword, rank in _HINTS if rank < len(FORMED) and keyword in lower})
+    whole = [
+        _Found(start, end, rank, _RULES[rank].name)
+        for rank in ranks
+        for start, end in _spans(_RULES[rank], value)
+    ]
+    found = _wrapped(value, ranks, _merged(whole)) if ranks else ()
+    return [piece for item in found for piece in re.split(_WRAPPED, value[item.start : item.end])]
+
+
 def document(value: Any, secrets: Sequence[str] = ()) -> Any:
     """Return a JSON value with the secrets taken out of every string, keys included; `value` itself stays."""
     if isinstance(value, str):
