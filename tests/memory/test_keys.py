@@ -339,10 +339,8 @@ def test_whatever_is_accepted_stays_inside_on_every_system(key):
         holds(key)
 
 
-HONEST = st.lists(
-    st.sampled_from(("a", "b.md", "%_", "41", "é", "日", " x", "..z", "\u2044", "$", "_")),
-    min_size=1,
-).map(lambda parts: "k" + "".join(parts)[:50])
+PIECES = st.sampled_from(("a", "b.md", "%_", "41", "é", "日", " x", "..z", "\u2044", "$", "_"))
+HONEST = st.lists(PIECES, max_size=8).map(lambda parts: "k" + "".join(parts))
 
 
 @given(st.lists(HONEST, min_size=1, max_size=10))

@@ -1,0 +1,305 @@
+"""A memory: the entries of one directory, changed by one process at a time and never on a false assumption."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import datetime, timezone
+from types import TracebackType
+from typing import NamedTuple
+
+from keepthread import redact
+from keepthread.memory import entries, index, keys
+from keepthread.memory.directory import Directory
+from keepthread.memory.directory_by_name import open_root
+from keepthread.memory.entries import Entry
+from keepthread.memory.errors import BadEntry, Conflict, NotFound, PathRejected, SecretFound, Unsafe
+from keepthread.memory.index import MEMORY_MD, Row, Rows
+from keepthread.memory.lock import WAIT, locked
+
+MAX_ENTRY = 64 * 1024  # bytes
+# The host takes files of these names for instructions wherever it meets them.
+_INSTRUCTIONS = frozenset(
+    ("claude.md", "claude.local.md", "agents.md", "agents.override.md", "gemini.md")
+)
+
+
+class Stored(NamedTuple):
+    """An entry as it is stored. `version` names this state of it; give it back with a change."""
+
+    key: str
+    entry: Entry
+    text: str
+    version: str
+
+
+def utc_now() -> datetime:
+    """Return the time in UTC, to the second."""
+    return datetime.now(timezone.utc).replace(microsecond=0)
+
+
+class Memory:
+    """The entries of one directory. Close it, or use it in a `with` statement.
+
+    Every method that takes a key raises PathRejected, Unsafe and NotFound as Directory does; every one that changes
+    something raises LockTimeout too, and stores nothing when it raises anything.
+
+    Args:
+        directory: the opened root; closing the memory closes it.
+        scope: "team" or "private" when the directory has one of these homes, "" when it has none.
+        cache: path of a file for the index, outside the directory; "" for none.
+        secrets: texts that are not to be stored, beside what looks like a secret.
+        wait: seconds to wait for another process.
+        waiting: called once with that process's description when there is one.
+        now: returns the time.
+    """
+
+    def __init__(
+        self,
+        directory: Directory,
+        *,
+        scope: str = "",
+        cache: str = "",
+        secrets: Sequence[str] = (),
+        wait: float = WAIT,
+        waiting: Callable[[str], None] | None = None,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self.directory = directory
+        self.scope = scope
+        self.now = now
+        self._cache = cache
+        self._secrets = secrets
+        self._wait = wait
+        self._waiting = waiting
+
+    @classmethod
+    def open(cls, root: str, *, create: bool = False, scope: str = "", cache: str = "") -> Memory:
+        """Open a folder as a memory.
+
+        Raises:
+            OSError: it is absent, no folder, or cannot be created.
+        """
+        return cls(open_root(root, create=create), scope=scope, cache=cache)
+
+    def close(self) -> None:
+        """Let go of the directory."""
+        self.directory.close()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def show(self, key: str) -> Stored:
+        """Return an entry.
+
+        Raises:
+            BadEntry: the file is none; `text` returns it all the same.
+        """
+        data = self.directory.read(key)
+        return Stored(key, entries.decoded(data, key), data.decode(), version(data))
+
+    def text(self, key: str) -> tuple[str, str]:
+        """Return the text of a file, and its version, also when it is no valid entry."""
+        data = self.directory.read(key)
+        return data.decode("utf-8", "replace"), version(data)
+
+    def add(self, key: str, entry: Entry) -> Stored:
+        """Store a new entry; its scope and times are filled in where they are empty.
+
+        Raises:
+            Conflict: there is one of this key; with the difference.
+            SecretFound: it holds a secret.
+            BadEntry: it is malformed, too long, empty, or private by its type and this memory is shared.
+        """
+        check_key(key)
+        now = _stamp(self.now())
+        entry = replace(entry, created=entry.created or now, updated=entry.updated or now)
+        data = self._checked(key, entry)
+        with self._changing():
+            with suppress(NotFound):
+                self._refuse_existing(key, data)
+            self.directory.write(key, data)
+        return self._stored(key, data)
+
+    def edit(self, key: str, entry: Entry, base: str) -> Stored:
+        """Replace an entry; `updated` becomes now, and an empty `created` or `author` keeps what it was.
+
+        Args:
+            key: which.
+            entry: what it is to say.
+            base: the version that the change was made for.
+
+        Raises:
+            Conflict: it is another version by now; with the difference from that one to `entry`.
+            SecretFound: the new one holds a secret.
+            BadEntry: the new one is malformed, too long, empty, or private by its type and this memory is shared.
+        """
+        check_key(key)
+        entry = replace(entry, updated=_stamp(self.now()))
+        self._checked(key, entry)
+        with self._changing():
+            before = self.directory.read(key)
+            with suppress(BadEntry):
+                old = entries.decoded(before, key)
+                entry = replace(
+                    entry, created=entry.created or old.created, author=entry.author or old.author
+                )
+            data = self._checked(key, entry)
+            if version(before) != base:
+                raise Conflict(key, _diff(key, before, data))
+            self.directory.write(key, data)
+        return self._stored(key, data)
+
+    def rm(self, key: str, base: str = "") -> None:
+        """Delete an entry, if it is still the version `base` when one is named.
+
+        Raises:
+            Conflict: it is another version by now; with what would have been deleted.
+        """
+        _refuse_generated(key)
+        with self._changing():
+            before = self.directory.read(key) if base else b""
+            if base and version(before) != base:
+                raise Conflict(key, _diff(key, before, b""))
+            self.directory.delete(key)
+
+    def mv(self, old: str, new: str) -> None:
+        """Give an entry another key.
+
+        Raises:
+            Conflict: the new key is taken.
+        """
+        _refuse_generated(old)
+        check_key(new)
+        self._refuse_secret(new, "")
+        with self._changing():
+            try:
+                self.directory.rename(old, new)
+            except FileExistsError:
+                raise Conflict(
+                    new, "", f"There is an entry {new!r} already", "Choose another key, or rm it."
+                ) from None
+
+    def rows(self) -> Rows:
+        """Return all entries without their bodies, in order of their keys."""
+        known = index.load(self._cache) if self._cache else {}
+        found = index.refreshed(self.directory, known)
+        if self._cache and found.rows != [*known.values()]:
+            with suppress(OSError):  # a cache that cannot be written costs time only
+                index.save(self._cache, found.rows)
+        return found
+
+    def reindex(self) -> None:
+        """Bring MEMORY.md and the cache up to date, after files were changed by other means."""
+        with self._changing():
+            pass
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Hold the lock, and leave an index that fits."""
+        with locked(self.directory, self._wait, self._waiting):
+            yield
+            self._write_index(self.rows().rows)
+
+    def _write_index(self, rows: Sequence[Row]) -> None:
+        data = index.markdown(rows, self.now()).encode("utf-8", "replace")
+        # It is made of the entries, so a link in its place or a full disk is for `check` to tell, not for a
+        # change that has been made already.
+        with suppress(OSError, Unsafe, NotFound):
+            if self.directory.read(MEMORY_MD) == data:
+                return
+        with suppress(OSError, Unsafe):
+            self.directory.write(MEMORY_MD, data, durable=False)
+
+    def _refuse_existing(self, key: str, data: bytes) -> None:
+        before = self.directory.read(key)
+        raise Conflict(
+            key,
+            _diff(key, before, data),
+            f"There is an entry {key!r} already; nothing is written",
+            f"Change it with: keepthread memory edit {key}",
+        )
+
+    def _checked(self, key: str, entry: Entry) -> bytes:
+        if not (entry.body.strip() or entry.description.strip()):
+            raise BadEntry("it says nothing", key=key)
+        if self.scope == "team" and entry.type in entries.ALWAYS_PRIVATE:
+            raise BadEntry(f"an entry of type {entry.type} is private and not shared", key=key)
+        text = entries.render(replace(entry, scope=self.scope or entry.scope))
+        self._refuse_secret(key, text)
+        try:
+            data = text.encode()
+        except UnicodeEncodeError:
+            raise BadEntry("it holds half a character (a lone surrogate)", key=key) from None
+        if len(data) > MAX_ENTRY:
+            raise BadEntry(f"it is longer than {MAX_ENTRY} bytes", key=key)
+        return data
+
+    def _refuse_secret(self, key: str, text: str) -> None:
+        for value, first in ((key, 0), (text, 1)):
+            if found := find_secret(value, self._secrets):
+                raise SecretFound(found[0], found[1] if first else 0)
+
+    def _stored(self, key: str, data: bytes) -> Stored:
+        return Stored(key, entries.decoded(data, key), data.decode(), version(data))
+
+
+def find_secret(text: str, secrets: Sequence[str] = ()) -> tuple[str, int] | None:
+    """Return the rule and the line, counted from 1, of the first secret in a text."""
+    found = [(one.start, one.rule) for one in redact.scan(text)]
+    found += [
+        (at, "environment") for secret in secrets if secret and (at := text.find(secret)) >= 0
+    ]
+    if not found:
+        return None
+    start, rule = min(found)
+    return rule, text.count("\n", 0, start) + 1
+
+
+def version(data: bytes) -> str:
+    """Return the name of this state of a file."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def check_key(key: str) -> None:
+    """Raise when no entry may be stored under a key, though the grammar may accept it.
+
+    Raises:
+        PathRejected: as the grammar says; or it is no .md file, the generated MEMORY.md, or a name whose file the
+            host would take for instructions.
+    """
+    segments = keys.check(key)
+    _refuse_generated(key)
+    if not key.endswith(".md"):
+        offer = f"{key}.md"
+        raise PathRejected(key, "no .md file", "" if keys.broken_rule(offer) else offer)
+    if any(keys.folded(segment) in _INSTRUCTIONS for segment in segments):
+        raise PathRejected(key, "the host takes files of this name for instructions")
+
+
+def _refuse_generated(key: str) -> None:
+    if keys.folded(keys.check(key)[0]) == keys.folded(MEMORY_MD):
+        raise PathRejected(key, f"{MEMORY_MD} is generated from the entries")
+
+
+def _diff(key: str, before: bytes, after: bytes) -> str:
+    old, new = (
+        data.decode("utf-8", "replace").splitlines(keepends=True) for data in (before, after)
+    )
+    lines = difflib.unified_diff(old, new, f"{key} (stored)", f"{key} (yours)")
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
