@@ -26,10 +26,9 @@ def _branch(file: SessionFile, text: str) -> None:
 
 
 def _subagent(file: SessionFile, text: str) -> None:
-    file.tool(
-        "Task", {"description": f"look {text}", "prompt": f"Find out {text}"}, f"I saw {text}"
-    )
-    file.sidechain(f"Find out {text}", f"I saw {text}")
+    arguments = {"description": "look", "prompt": "Find out who calls it"}
+    file.tool("Task", arguments, f"I saw {text}")
+    file.sidechain("Find out who calls it", f"I saw {text}")
 
 
 def _notebook(file: SessionFile, text: str) -> None:
@@ -43,10 +42,6 @@ FOREIGN: Mapping[str, Plant] = {
     "failure": lambda file, text: file.bash("make", f"make: error 2: {text}", is_error=True),
     "check": lambda file, text: file.bash("pytest -q", f"FAILED {text}\n1 failed", is_error=True),
     "file read": lambda file, text: file.read(f"{file.cwd}/README.md", f"1\t# Tides\n2\t{text}"),
-    "file written": lambda file, text: file.write(f"{file.cwd}/src/b.py", f'NOTE = "{text}"\n'),
-    "file edited": lambda file, text: file.edit(f"{file.cwd}/src/c.py", f"a {text}", f"b {text}"),
-    "file name": lambda file, text: file.write(f"{file.cwd}/src/{text}.py"),
-    "name of a file read": lambda file, text: file.read(f"{file.cwd}/data/{text}.csv"),
     "web page": lambda file, text: file.tool("WebFetch", {"url": "https://docs.example"}, text),
     "search": lambda file, text: file.tool("Grep", {"pattern": "TODO"}, f"src/a.py:3: {text}"),
     "branch": _branch,
@@ -55,7 +50,6 @@ FOREIGN: Mapping[str, Plant] = {
         "mcp__db__query", {"sql": "select 1"}, [{"type": "text", "text": json.dumps({"row": text})}]
     ),
     "subagent": _subagent,
-    "notebook": _notebook,
     "changed file": lambda file, text: file.attachment(
         "edited_text_file", filename=f"{file.cwd}/src/d.py", snippet=f"3\t{text}"
     ),
@@ -81,6 +75,11 @@ FOREIGN: Mapping[str, Plant] = {
 
 # What the agent itself writes.
 AGENT: Mapping[str, Plant] = {
+    "file written": lambda file, text: file.write(f"{file.cwd}/src/b.py", f'NOTE = "{text}"\n'),
+    "file edited": lambda file, text: file.edit(f"{file.cwd}/src/c.py", f"a {text}", f"b {text}"),
+    "file name": lambda file, text: file.write(f"{file.cwd}/src/{text}.py"),
+    "name of a file read": lambda file, text: file.read(f"{file.cwd}/data/{text}.csv"),
+    "notebook": _notebook,
     "answer": lambda file, text: file.assistant(f"I have seen this: {text}"),
     "command line": lambda file, text: file.bash(f"deploy --to berth {text}", "done"),
     "background command": lambda file, text: file.tool(

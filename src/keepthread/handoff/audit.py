@@ -111,7 +111,19 @@ def _origin(case: Case) -> list[AuditFailure]:
         return text
 
     revise(case.handoff, look)
-    return failed
+    return failed + _ruled_out_by_nobody(case)
+
+
+def _ruled_out_by_nobody(case: Case) -> list[AuditFailure]:
+    """Drop what only a tool's output speaks of and the user is said to have ruled out."""
+    entries = case.handoff["constraints"]["ruled_out"]
+    foreign = [
+        entry
+        for entry in entries
+        if SAYS.search(entry["reason"]) and _copied(case, entry["approach"])
+    ]
+    entries[:] = [entry for entry in entries if entry not in foreign]
+    return [failure("origin", entry["approach"], "dropped") for entry in foreign]
 
 
 def _foreign(case: Case, field: str, text: str, delegated: bool) -> bool:

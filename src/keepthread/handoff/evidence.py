@@ -63,6 +63,9 @@ _TEST_TOLD = re.compile(
 )
 
 
+_QUOTING = ("errors", "last_check", "identifiers")  # facts that stand in a tool's output
+
+
 @dataclass(frozen=True)
 class Evidence:
     """The words of a session, by who said them.
@@ -105,19 +108,15 @@ class Evidence:
         messages += transcript.abandoned
         calls = [item for item in items if isinstance(item, Call)]
         summary = transcript.boundary.summary if transcript.boundary else ""
-        before = [
-            summary,
-            transcript.cwd,
-            transcript.git_branch,
-            *(_strings(earlier) if earlier else ()),
-        ]
+        own, quoted = _parted(earlier) if earlier else ({}, {})
+        before = [summary, transcript.cwd, transcript.git_branch, *_strings(own)]
         return cls(
             typed=tuple(message.text for message in messages if message.typed),
             said="\n".join(
                 [*(m.text for m in messages if m.via in ("reply", "summary", "plan")), *before]
             ),
             done="\n".join(text for call in calls for text in (call.name, *_strings(call.input))),
-            seen="\n".join(_incoming(items)),
+            seen="\n".join([*_incoming(items), *_strings(quoted)]),
             fetched="\n".join(c.result.text for c in calls if c.result and _from_web(c)),
             folders=_folders(calls),
             focus=focus,
@@ -127,8 +126,9 @@ class Evidence:
 
     def with_facts(self, handoff: Handoff) -> Evidence:
         """Return this evidence and what code computed of the same session, which includes the repository's state."""
+        facts, quoted = _parted_facts(handoff)
         known = {
-            "facts": handoff["facts"],
+            "facts": facts,
             "rules": handoff["constraints"]["rules"],
             "paths": [[entry["path"], entry.get("from", "")] for entry in handoff["files_touched"]],
             "modified": handoff["current_state"]["files_modified"],
@@ -143,6 +143,7 @@ class Evidence:
         return replace(
             self,
             said="\n".join((self.said, *_strings(known))),
+            seen="\n".join((self.seen, *_strings(quoted))),
             folders=self.folders | folders,
             commands="\n".join(
                 (self.commands, *(entry["command"] for entry in handoff["facts"]["commands"]))
@@ -238,6 +239,20 @@ class Evidence:
     @cached_property
     def _flat_own(self) -> str:
         return _flat("\n".join((*self.typed, self.said, self.done)))
+
+
+def _parted(handoff: Handoff) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return an earlier handoff without what quotes the output of tools, and that."""
+    facts, quoted = _parted_facts(handoff)
+    state: dict[str, Any] = {**handoff["current_state"]}
+    quoted["broken"] = state.pop("broken")  # where errors are told once more
+    return {**handoff, "facts": facts, "current_state": state}, quoted
+
+
+def _parted_facts(handoff: Handoff) -> tuple[dict[str, Any], dict[str, Any]]:
+    facts: dict[str, Any] = {**handoff["facts"]}
+    quoted = {name: facts.pop(name) for name in _QUOTING}
+    return facts, quoted
 
 
 def _incoming(items: Iterable[Item]) -> Iterator[str]:
