@@ -14,7 +14,7 @@ from keepthread.cli import cli as commands
 from keepthread.engines import choose, endpoints
 from keepthread.host import variables
 from keepthread.host.config import Config
-from keepthread.host.entries import ENTRIES
+from keepthread.host.entries import ENTRIES, OPTIONAL
 from tests.support.readme import block, run_sample
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -165,7 +165,7 @@ def test_every_engine_and_every_variable_of_an_endpoint_is_in_the_readme() -> No
 
 def test_the_readme_names_exactly_the_settings_keys_that_are_written() -> None:
     """One entry in each, and two in SessionStart."""
-    events = [entry.event for entry in ENTRIES]
+    events = [entry.event for entry in (*ENTRIES, *OPTIONAL)]
 
     assert sorted(re.findall(r"`hooks\.(\w+)`", README)) == sorted(set(events))
     assert {event for event in events if events.count(event) > 1} == {"SessionStart"}

@@ -6,25 +6,28 @@ stand in the functions: SessionStart must not pay for what PreCompact needs.
 
 from __future__ import annotations
 
-import errno
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from keepthread.errors import KeepthreadError
 from keepthread.host.events import Event, parse, read_stdin
 from keepthread.host.locations import config_dir, state_dir
+from keepthread.running import Run, where, write_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from keepthread.handoff.checkpoint import Job
     from keepthread.handoff.model import Handoff, Trigger
     from keepthread.launch import Task
 
-_PATIENCE = 5.0  # seconds for the host to take the output; the shortest registered time limit is 10
 _JOIN = 8.0  # seconds at most to wait for a worker, whatever a settings file says
-_PIECE = 4_096  # bytes; a pipe that is ready takes as many without blocking
+_FRESH = ("startup", "clear")  # sources of a start from nothing
+_NOTHING: Mapping[str, Any] = {"asks": [], "edits": []}  # has happened since
+_LINE = 299  # characters of the line for the person
 
 
 def main(name: str) -> None:
@@ -51,75 +54,13 @@ def _answer(event: Event, run: Run) -> None:
         run.log(event.session_id, "failed", problem.message)
         return
     except Exception as problem:
-        run.log(event.session_id, "failed", f"bug: {_where(problem)}")
+        run.log(event.session_id, "failed", f"bug: {where(problem)}")
         return
     try:
-        _print(text)
+        write_out(text)
     except OSError as problem:
         run.undo()
         run.log(event.session_id, "failed", f"the host took no output: {problem.strerror}")
-
-
-class Run:
-    """One run of a hook: its environment, its clock, and the line it leaves in the log.
-
-    `undo` takes back what was done for an output that the host then did not take.
-    """
-
-    def __init__(self, name: str, env: Mapping[str, str], started: float) -> None:
-        self.name = name
-        self.env = env
-        self.started = started
-        self.undo: Callable[[], None] = lambda: None
-
-    def log(self, session: str, outcome: str, reason: str = "", detail: str = "") -> None:
-        """Leave this run's line in the log; without a state folder there is nowhere to leave it."""
-        from keepthread import log
-
-        try:
-            state = state_dir(self.env)
-        except KeepthreadError:
-            return
-        log.record(
-            state,
-            event=self.name,
-            session=session,
-            outcome=outcome,
-            reason=reason,
-            detail=detail,
-            seconds=time.monotonic() - self.started,
-        )
-
-
-def _where(problem: BaseException) -> str:
-    """Return the kind of the exception and where it arose; its text may hold words of the transcript."""
-    frame = problem.__traceback__
-    while frame is not None and frame.tb_next is not None:
-        frame = frame.tb_next
-    said = f" ({problem.strerror})" if isinstance(problem, OSError) and problem.strerror else ""
-    if frame is None:
-        return type(problem).__name__ + said
-    file = os.path.basename(frame.tb_frame.f_code.co_filename)
-    return f"{type(problem).__name__}{said} at {file}:{frame.tb_lineno}"
-
-
-def _print(text: str) -> None:
-    """Write the output, whole; a host that reads nothing for some seconds is not waited for.
-
-    Raises:
-        OSError: the host has closed its end, or reads nothing.
-    """
-    import select
-
-    data = text.encode("utf-8", "replace")
-    until = time.monotonic() + _PATIENCE
-    while data:
-        if os.name != "nt":  # where select takes sockets only
-            _, ready, _ = select.select([], [1], [], max(0.0, until - time.monotonic()))
-            if not ready:
-                raise OSError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT))
-        with suppress(BlockingIOError):  # the host made its end non-blocking, and it is full again
-            data = data[os.write(1, data[:_PIECE]) :]
 
 
 def pre_compact(event: Event, run: Run) -> str:
@@ -196,30 +137,117 @@ def _inject(event: Event, run: Run, kind: str) -> str:
     from keepthread.handoff import inject
     from keepthread.host.locations import session_dir
 
-    state = state_dir(run.env)
+    state, session = state_dir(run.env), event.session_id
     settings = inject.settings(state, run.env)
-    if event.source not in settings["sources"] or inject.is_off(settings, run.env, event.cwd):
+    if inject.is_off(settings, run.env, event.cwd):
         return ""
+    wanted = event.source in settings["sources"]
+    offered = event.source in _FRESH and "clear" in settings["sources"]
+    text, notice, told = "", "", ""
+    if wanted or offered:
+        running = inject.settle(session_dir(state, session), min(settings["join"], _JOIN))
+        stored = inject.find(state, session, event.transcript_path)
+        if stored is not None:
+            text = _restored(stored, event, run, kind) if wanted else ""
+            notice = inject.notice(stored, running) if text else ""
+            told = "worker"
+        elif offered:
+            text, notice = _offered(event, run, kind)
+        else:
+            run.log(session, "nothing", "no handoff is stored for this session")
+            if event.source == "compact" and kind == "context":
+                notice, told = inject.why_nothing(state, session), "pre_compact"
+    return inject.output(text, _with_failure(notice, event, run, told) if kind == "context" else "")
+
+
+def _restored(stored: dict[str, Any], event: Event, run: Run, kind: str) -> str:
+    """Return the session's own text, once per compaction."""
+    from keepthread.handoff import inject
+
     session = event.session_id
-    running = inject.settle(session_dir(state, session), min(settings["join"], _JOIN))
-    stored = inject.find(state, session, event.transcript_path)
-    if stored is None:
-        run.log(session, "nothing", "no handoff is stored for this session")
-        missing = event.source == "compact" and kind == "context"
-        return inject.output("", inject.why_nothing(state, session)) if missing else ""
     newer = inject.news(stored, event.transcript_path, stored.get("session_id") == session)
     # The compaction that fires this event writes its boundary only later; a resume after it finds it in the file.
     compactions = newer["boundaries"] + (event.source == "compact")
     key = f"{inject.position_key(stored)}:{compactions}"
+    return _shown(stored, newer, key, event, run, kind)
+
+
+def _offered(event: Event, run: Run, kind: str) -> tuple[str, str]:
+    """Return the text that a session cleared before leaves to this one, and the line for the person."""
+    from keepthread.handoff import cleared, inject
+    from keepthread.host.locations import project_root
+
+    state, project = state_dir(run.env), project_root(run.env, event.cwd)
+    stored = cleared.offer(state, project, event.session_id, time.time())
+    if stored is None:
+        return "", ""
+    text = _shown(stored, _NOTHING, f"cleared:{inject.position_key(stored)}", event, run, kind)
+    release = run.undo
+
+    def undo() -> None:
+        release()
+        cleared.withdraw(state, project)
+
+    run.undo = undo
+    return text, str(stored["notice"]) if text else ""
+
+
+def _shown(
+    stored: dict[str, Any], newer: Mapping[str, Any], key: str, event: Event, run: Run, kind: str
+) -> str:
+    """Return the text of one kind and remember that it was shown; "" when it was."""
+    from keepthread.handoff import inject
+
+    state, session = state_dir(run.env), event.session_id
     if not inject.claim(state, session, kind, key, str(stored.get("status"))):
         run.log(session, "shown before")
         return ""
     run.undo = lambda: inject.release(state, session, kind, key)
     run.log(session, "shown", str(stored.get("reason") or ""))
     if kind == "index":
-        return inject.output(inject.find_index(state, stored), "")
-    text = inject.compose(stored, newer, int(settings["budget"]), time.time(), run.env)
-    return inject.output(text, inject.notice(stored, running))
+        return inject.find_index(state, stored)
+    budget = int(inject.settings(state, run.env)["budget"])
+    return inject.compose(stored, newer, budget, time.time(), run.env)
+
+
+def _with_failure(notice: str, event: Event, run: Run, told: str) -> str:
+    """Return the line for the person; a failure that nobody was told of stands in it, once."""
+    from keepthread.handoff.failures import untold
+
+    failure = untold(state_dir(run.env), event.session_id, told, time.time())
+    if not failure or not notice:
+        return failure or notice
+    return f"{failure}; {notice.removeprefix('keepthread: ')}"[:_LINE]
+
+
+def session_end(event: Event, run: Run) -> str:
+    """Leave what a session came to, when its user clears it, to the next one of the project; print nothing."""
+    if event.reason != "clear":
+        return ""
+    from keepthread.handoff import cleared, pins
+    from keepthread.handoff.checkpoint import Job, take
+    from keepthread.host.config import load, store_resolved
+    from keepthread.host.locations import inside_any, project_root
+    from keepthread.host.sessions import find_transcript
+    from keepthread.launch import outlet_of
+    from keepthread.transcript.tail import belongs
+
+    _end_cleanly()
+    folder = config_dir(run.env)
+    config = load(run.env, folder)
+    state, session = state_dir(run.env), event.session_id
+    project = project_root(run.env, event.cwd)
+    store_resolved(state, config)
+    if "clear" not in config.sources or config.disable or inside_any(project, config.off_projects):
+        return ""
+    path = find_transcript(event.transcript_path, session, folder, belongs)
+    job = Job(session, path, project, "command", pins.load(state, project, session).all())
+    handoff = take(job, outlet_of(config, run.env), reason="engine_facts").handoff
+    said = bool(handoff["facts"]["user_messages"] or handoff["files_touched"])
+    if said and project:
+        cleared.leave(state, project, session, time.time())
+    run.log(session, handoff["meta"]["status"] if said else "nothing")
+    return ""
 
 
 def post_compact(event: Event, run: Run) -> str:
@@ -281,8 +309,7 @@ def _deliver(upgrade: dict[str, object], event: Event, run: Run) -> str:
         return ""
     run.undo = lambda: late.put_back(state, session)
     run.log(session, "shown", "the late answer")
-    nothing: Mapping[str, Sequence[str]] = {"asks": [], "edits": []}
-    text = inject.compose(upgrade, nothing, int(settings["budget"]), time.time(), run.env)
+    text = inject.compose(upgrade, _NOTHING, int(settings["budget"]), time.time(), run.env)
     return inject.output(text, "", "UserPromptSubmit")
 
 
@@ -306,7 +333,7 @@ def log_bug(env: Mapping[str, str], problem: Exception) -> str:
         event="cli",
         session="",
         outcome="failed",
-        reason=f"bug: {_where(problem)}",
+        reason=f"bug: {where(problem)}",
         detail=detail,
     )
     return os.path.join(state, "log.jsonl")
@@ -326,4 +353,5 @@ HANDLERS: Mapping[str, Callable[[Event, Run], str]] = {
     "session_index": session_index,
     "post_compact": post_compact,
     "user_prompt_submit": user_prompt_submit,
+    "session_end": session_end,
 }

@@ -70,6 +70,23 @@ def read(state: str, *, limit: int) -> list[dict[str, Any]]:
     return entries
 
 
+def tail(state: str, size: int) -> list[bytes]:
+    """Return the lines in the last `size` bytes of the log, oldest first; a first one that is cut is left out."""
+    try:
+        fd = os.open(os.path.join(state, NAME), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except (OSError, ValueError):
+        return []
+    try:
+        start = max(0, os.fstat(fd).st_size - size)
+        os.lseek(fd, start, os.SEEK_SET)
+        lines = os.read(fd, size).split(b"\n")
+    except OSError:
+        return []  # a pipe or a device in its place
+    finally:
+        os.close(fd)
+    return lines[1:] if start else lines
+
+
 def _entries(path: str) -> list[dict[str, Any]]:
     try:
         data = files.read_regular(path, 4 * ROTATE_AT)

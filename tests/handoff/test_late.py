@@ -17,6 +17,7 @@ from keepthread.handoff.render.upgrade import render_upgrade
 from keepthread.handoff.units import units
 from keepthread.host.events import Event
 from keepthread.host.locations import session_dir
+from keepthread.running import Run
 from tests.support.handoffs import SESSION, make_handoff, make_partial
 
 JUDGED = make_handoff()["current_state"]["in_flight"]
@@ -40,9 +41,9 @@ def event(home: Path, **fields: str) -> Event:
     return Event({"session_id": SESSION, "cwd": str(home), "transcript_path": "", **fields})
 
 
-def run_of(name: str, home: Path) -> handlers.Run:
+def run_of(name: str, home: Path) -> Run:
     """Return a run of a hook."""
-    return handlers.Run(name, {"HOME": str(home)}, 0.0)
+    return Run(name, {"HOME": str(home)}, 0.0)
 
 
 def start(home: Path) -> str:
@@ -135,7 +136,7 @@ def test_a_compaction_without_its_precompact_shows_the_complete_one_and_no_more(
     publish(partial, outlet)
     start(home)
     complete_it(outlet, partial)
-    again = handlers.Run("session_start", {"HOME": str(home)}, 0.0)
+    again = Run("session_start", {"HOME": str(home)}, 0.0)
     inject.claim(outlet.state, SESSION, "context", "2:other:9", "partial")  # another compaction's
     assert JUDGED in handlers._inject(event(home, source="compact"), again, "context")
     assert prompt(home) == ""
@@ -168,7 +169,7 @@ def test_a_user_who_has_switched_it_off_gets_nothing(home: Path, outlet: Outlet)
     publish(partial, outlet)
     start(home)
     complete_it(outlet, partial)
-    off = handlers.Run("user_prompt_submit", {"HOME": str(home), "KEEPTHREAD_DISABLE": "1"}, 0.0)
+    off = Run("user_prompt_submit", {"HOME": str(home), "KEEPTHREAD_DISABLE": "1"}, 0.0)
     assert handlers.user_prompt_submit(event(home, prompt="x"), off) == ""
 
 

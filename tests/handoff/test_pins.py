@@ -13,6 +13,7 @@ import pytest
 from keepthread.errors import KeepthreadError
 from keepthread.handoff import pins
 from keepthread.handoff.frame import defuse
+from keepthread.handoff.project import project_key
 from keepthread.handoff.render.context import render_context
 from tests.support.handoffs import make_partial
 from tests.support.session import SESSION
@@ -90,7 +91,7 @@ def test_a_submodule_and_a_clone_are_projects_of_their_own(
     git(tmp_path, "clone", "-q", str(project), "clone")
     git(tmp_path / "clone", "submodule", "add", "-q", str(project), "inner")
     keys = {
-        pins.project_key(str(place))
+        project_key(str(place))
         for place in (project, tmp_path / "clone", tmp_path / "clone" / "inner")
     }
 

@@ -87,7 +87,7 @@ def test_the_table_holds_the_events_and_limits() -> None:
 
     assert table == [
         ("PreCompact", "pre_compact.py", None, 75),
-        ("SessionStart", "session_start.py", "compact|resume|fork", 10),
+        ("SessionStart", "session_start.py", "compact|resume|fork|startup", 10),
         ("SessionStart", "session_index.py", "compact|resume|fork", 10),
         ("PostCompact", "post_compact.py", None, 10),
         ("UserPromptSubmit", "user_prompt_submit.py", None, 10),

@@ -259,7 +259,7 @@ def test_the_running_keepthread_is_installed_for_the_user_of_the_environment(
 
     settings = json.loads((folder / "settings.json").read_text())
     entry = settings["hooks"]["SessionStart"][0]
-    assert entry["matcher"] == "compact"
+    assert entry["matcher"] == "compact|startup"
     assert entry["hooks"][0]["command"].startswith(f"'{sys.executable}' -I '")
     assert os.path.exists(entry["hooks"][0]["command"].split("'")[3])
     assert json.loads((folder / "keepthread" / "settings.json").read_text())["sources"] == [

@@ -14,7 +14,7 @@ from keepthread.errors import KeepthreadError
 from keepthread.host import manifest, settings_file, settings_parse
 from keepthread.host.config import Config
 from keepthread.host.config import load as load_config
-from keepthread.host.entries import ENTRIES
+from keepthread.host.entries import ENTRIES, OPTIONAL, entries_for
 from keepthread.host.locations import config_dir, project_root, state_dir
 from keepthread.host.manifest import Written
 
@@ -67,7 +67,7 @@ def _settings(place: _Place) -> Iterator[Check]:
     yield _check("settings", True, f"{path} is {'valid' if data else 'not there yet'}")
     known = manifest.load(place.state)
     hooks = list(_ours(document, known))
-    yield from _registered(hooks)
+    yield from _registered(hooks, place.config.sources)
     off = document.get("disableAllHooks") is True
     detail = f"disableAllHooks is {'true in' if off else 'not set in'} {path}"
     yield _check("hooks enabled", not off, detail, f"Remove disableAllHooks from {path}")
@@ -88,9 +88,9 @@ def _ours(document: Mapping[str, Any], known: manifest.Manifest | None) -> Itera
                 yield Written(event, script, str(hook.get("command")), given, 0.0)
 
 
-def _registered(hooks: Sequence[Written]) -> Iterator[Check]:
+def _registered(hooks: Sequence[Written], sources: Sequence[str]) -> Iterator[Check]:
     found = [(hook.event, hook.script) for hook in hooks]
-    wanted = [(entry.event, entry.script) for entry in ENTRIES]
+    wanted = [(entry.event, entry.script) for entry in entries_for(sources)]
     missing = [script for event, script in wanted if (event, script) not in found]
     doubled = sorted({script for event, script in found if found.count((event, script)) > 1})
     detail = f"all {len(wanted)} hooks are registered"
@@ -104,7 +104,7 @@ def _registered(hooks: Sequence[Written]) -> Iterator[Check]:
 def _once(hooks: Sequence[Written]) -> list[Written]:
     """Return one entry of each script in the order in which a compaction runs them."""
     first = {(hook.event, hook.script): hook for hook in reversed(hooks)}
-    order = [(entry.event, entry.script) for entry in ENTRIES]
+    order = [(entry.event, entry.script) for entry in (*ENTRIES, *OPTIONAL)]
     return [first[key] for key in order if key in first]
 
 

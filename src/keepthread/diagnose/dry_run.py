@@ -20,6 +20,7 @@ _LEAVES = {
     "PreCompact": "handoff.json",
     "PostCompact": "host-summary.md",
     "UserPromptSubmit": "note",
+    "SessionEnd": "handoff.json",
 }
 
 
@@ -43,6 +44,8 @@ def try_hooks(hooks: Sequence[Written], env: Mapping[str, str]) -> Iterator[Tria
         os.mkdir(os.path.join(folder, ".git"))
         clean |= {"CLAUDE_CONFIG_DIR": folder, "CLAUDE_PROJECT_DIR": folder}
         clean |= {"GIT_CEILING_DIRECTORIES": os.path.dirname(folder), "KEEPTHREAD_ENGINE": "facts"}
+        with open(os.path.join(folder, ".env"), "w", encoding="utf-8") as variables:
+            variables.write("KEEPTHREAD_SOURCES=compact,clear\n")  # so that every hook has something to do
         for hook in hooks:
             yield _try(hook, folder, clean)
 
@@ -91,6 +94,7 @@ def _event(name: str, folder: str) -> bytes:
         "trigger": "auto",
         "custom_instructions": None,
         "source": "compact",
+        "reason": "clear",
         "compact_summary": "<summary>A summary.</summary>",
         "prompt": "/handoff hello",
     }

@@ -8,7 +8,6 @@ They are bounded so that all of them fit into the context whole.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -17,12 +16,12 @@ from typing import NamedTuple
 
 from keepthread import files, redact
 from keepthread.errors import KeepthreadError
-from keepthread.handoff.exclude import common_folder
 from keepthread.handoff.frame import defuse
 from keepthread.handoff.lock import locked
 from keepthread.handoff.note import PINS
+from keepthread.handoff.project import project_key
 from keepthread.handoff.units import units
-from keepthread.host.locations import git_root, session_dir
+from keepthread.host.locations import session_dir
 
 LONGEST = 500  # units of one pin
 PROJECT_ROOM = (
@@ -43,20 +42,6 @@ class Pins(NamedTuple):
     def all(self) -> list[str]:
         """Return all of them, the project's first: as they are numbered and shown."""
         return [*self.project, *self.session]
-
-
-def project_key(project: str) -> str:
-    """Return the name under which a project's pins are kept: 32 hex digits, "" without a project.
-
-    The repository counts, not the folder: sub-directories, worktrees and other paths to it lead to one key. A `.git`
-    that points at a repository which does not point back is a project of its own.
-    """
-    if not project:
-        return ""
-    top = git_root(project) or project
-    place = os.path.realpath(common_folder(top) or top)
-    place = os.path.dirname(place) if os.path.basename(place) == ".git" else place
-    return hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def load(state: str, project: str, session: str) -> Pins:

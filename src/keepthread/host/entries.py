@@ -21,25 +21,32 @@ DEFAULT_SOURCES = ("compact", "resume", "fork")
 class Entry:
     """One hook of ours: the event, the script in hooks/, the time limit in seconds.
 
-    `by_source` says that the entry's matcher is the list of KEEPTHREAD_SOURCES; the others have no matcher.
+    `by_source` says that the entry's matcher is the list of KEEPTHREAD_SOURCES; the others have no matcher. `also` are
+    starts at which it is needed as well. An entry with `only_for` stands there when that source is among them.
     """
 
     event: str
     script: str
     timeout: int
     by_source: bool = False
+    also: tuple[str, ...] = ()
+    only_for: str = ""
 
 
+# Those of everyone. A start that puts nothing back still tells of a failure.
 ENTRIES = (
     Entry("PreCompact", "pre_compact.py", 75),
-    Entry("SessionStart", "session_start.py", 10, by_source=True),
+    Entry("SessionStart", "session_start.py", 10, by_source=True, also=("startup",)),
     Entry("SessionStart", "session_index.py", 10, by_source=True),
     Entry("PostCompact", "post_compact.py", 10),
     Entry("UserPromptSubmit", "user_prompt_submit.py", 10),
 )
 
+# Those of who asked for them. The host gives all hooks of SessionEnd 1.5 s, or the longest limit that one of them has.
+OPTIONAL = (Entry("SessionEnd", "session_end.py", 10, only_for="clear"),)
+
 # Scripts of this and of every earlier version: what is recognised as ours when the manifest is lost.
-SCRIPTS = frozenset(entry.script for entry in ENTRIES)
+SCRIPTS = frozenset(entry.script for entry in (*ENTRIES, *OPTIONAL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +79,24 @@ def wanted(
         Wanted(
             entry.event,
             entry.script,
-            "|".join(sources) if entry.by_source else None,
+            _matcher(entry, sources),
             handler(entry, python, hooks, windows=windows),
         )
-        for entry in ENTRIES
+        for entry in entries_for(sources)
     ]
+
+
+def entries_for(sources: Sequence[str]) -> list[Entry]:
+    """Return the entries that are needed for these sources."""
+    return [one for one in (*ENTRIES, *OPTIONAL) if not one.only_for or one.only_for in sources]
+
+
+def _matcher(entry: Entry, sources: Sequence[str]) -> str | None:
+    if not entry.by_source:
+        return None
+    # What a cleared session leaves is offered at the next start, whichever it is.
+    also = ("startup",) if "clear" in sources else entry.also
+    return "|".join(dict.fromkeys([*sources, *also]))
 
 
 def handler(entry: Entry, python: str, hooks: str, *, windows: bool = False) -> dict[str, Any]:

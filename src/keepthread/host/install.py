@@ -259,7 +259,9 @@ def _keeps_timeout(known: Manifest | None, hook: Mapping[str, Any]) -> bool:
     if known and known.owner(hook):
         return known.keeps_timeout(hook)
     script, limit = entries.shipped_script(hook), hook.get("timeout")
-    shipped = {entry.timeout for entry in entries.ENTRIES if entry.script == script}
+    shipped = {
+        entry.timeout for entry in (*entries.ENTRIES, *entries.OPTIONAL) if entry.script == script
+    }
     return isinstance(limit, int | float) and bool(script) and limit not in shipped
 
 
