@@ -352,3 +352,13 @@ def test_accepted_keys_joined_are_accepted_or_too_long(parts):
     assert keys.broken_rule(key) == ("too deep" if len(parts) > 8 else "")
     if len(parts) <= 8:
         holds(key)
+
+
+SIMPLE = st.sampled_from((*"aZ0_-. /", "con", "NUL", "com1", "lpt", "//", ".md", "x" * 60))
+
+
+@given(st.lists(SIMPLE, max_size=14).map("".join))
+@examples(1000)
+def test_the_shortcut_for_simple_keys_agrees_with_the_rules(key):
+    """It only saves time."""
+    assert keys.broken_rule(key) == keys.by_every_rule(key)

@@ -263,18 +263,18 @@ def _named(key: str) -> Iterator[None]:
     """Tell what the system answers in terms of the key."""
     try:
         yield
-    except FileNotFoundError:
-        raise NotFound(key) from None
-    except FileExistsError:
-        raise
-    except OSError as problem:
-        if problem.errno in _UNSAFE:
-            raise Unsafe(
-                key, f"a link or no plain file stands there ({problem.strerror})"
-            ) from problem
-        raise OSError(problem.errno, problem.strerror, key) from problem
-    except UnicodeEncodeError:
-        raise Unsafe(key, "the locale of this process cannot write such a name") from None
+    except (OSError, UnicodeEncodeError) as problem:
+        raise _told(problem, key) from problem
+
+
+def _told(problem: OSError | UnicodeEncodeError, key: str) -> Exception:
+    if isinstance(problem, UnicodeEncodeError):
+        return Unsafe(key, "the locale of this process cannot write such a name")
+    if isinstance(problem, FileNotFoundError):
+        return NotFound(key)
+    if problem.errno in _UNSAFE:
+        return Unsafe(key, f"a link or no plain file stands there ({problem.strerror})")
+    return OSError(problem.errno, problem.strerror, key)
 
 
 def _swept(folder: int) -> list[str]:
@@ -303,13 +303,15 @@ def _refuse_unless_file(folder: int, name: str, key: str) -> bool:
 
 def _read(folder: int, name: str, key: str, device: int, limit: int) -> tuple[bytes, Stat]:
     for _ in range(_TRIES):
-        with _named(key):
+        try:
             fd = os.open(name, _READ, dir_fd=folder)
+        except (OSError, UnicodeEncodeError) as problem:
+            raise _told(problem, key) from problem
         try:
             status = os.fstat(fd)
             if status.st_nlink:  # with none it was replaced or deleted this instant
                 _refuse_opened(status, key, device, limit)
-                data = _all_of(fd, key, limit)
+                data = _all_of(fd, status.st_size, key, limit)
                 return data, stat_of(status)
         finally:
             os.close(fd)
@@ -326,14 +328,13 @@ def _refuse_opened(status: os.stat_result, key: str, device: int, limit: int) ->
         raise Unsafe(key, reason)
 
 
-def _all_of(fd: int, key: str, limit: int) -> bytes:
-    parts, left = [], limit + 1
-    while left > 0 and (part := os.read(fd, left)):
-        parts.append(part)
-        left -= len(part)
-    if left <= 0:
+def _all_of(fd: int, size: int, key: str, limit: int) -> bytes:
+    data = os.read(fd, size + 1)
+    while size < len(data) <= limit and (part := os.read(fd, limit + 1 - len(data))):
+        data += part  # it grew while it was read
+    if len(data) > limit:
         raise Unsafe(key, f"it is longer than {limit} bytes")
-    return b"".join(parts)
+    return data
 
 
 def _write(folder: int, name: str, data: bytes, durable: bool) -> Stat:
