@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from keepthread.launch import Task
 
 _JOIN = 8.0  # seconds at most to wait for a worker, whatever a settings file says
+_TIDY = 0.1  # seconds a compaction gives to what is past its time, once a day
 _FRESH = ("startup", "clear")  # sources of a start from nothing
 _NOTHING: Mapping[str, Any] = {"asks": [], "edits": []}  # has happened since
 _LINE = 299  # characters of the line for the person
@@ -106,6 +107,8 @@ def _take(job: Job, task: Task, run: Run, named: str) -> Handoff:
             start(taken.handoff, task)
             if task.config.mode == "wait":
                 wait(outlet.state, session, task.config.timeout)
+        else:
+            _tidy(task, session)  # no worker does it
     except OSError as problem:
         run.log(session, "failed", f"the handoff could not be stored: {problem.strerror}")
         return take(job, outlet._replace(state=""), reason=reason).handoff
@@ -113,6 +116,14 @@ def _take(job: Job, task: Task, run: Run, named: str) -> Handoff:
     other = f"the transcript used is {job.transcript_path}" if job.transcript_path != named else ""
     run.log(session, meta["status"] if taken.fresh else "unchanged", why, other)
     return taken.handoff
+
+
+def _tidy(task: Task, session: str) -> None:
+    from keepthread.handoff.retention import Limits, tidy
+    from keepthread.host.locations import session_dir
+
+    limits = Limits(task.config.keep_sessions, task.config.keep_days)
+    tidy(task.outlet.state, limits, spare=session_dir(task.outlet.state, session), seconds=_TIDY)
 
 
 def _end_cleanly() -> None:

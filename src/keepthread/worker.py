@@ -30,11 +30,12 @@ from keepthread.handoff.merge import carry, complete
 from keepthread.handoff.model import Handoff, ModelAnswer
 from keepthread.handoff.model import Rung as MetaRung
 from keepthread.handoff.publish import publish
+from keepthread.handoff.retention import Limits, tidy
 from keepthread.handoff.schema import answer_schema
 from keepthread.handoff.store import load, read_worker, update_worker
 from keepthread.host.config import Config
 from keepthread.host.config import load as load_config
-from keepthread.host.locations import config_dir, state_dir
+from keepthread.host.locations import config_dir, session_dir, state_dir
 from keepthread.launch import Task, as_process, outlet_of
 from keepthread.transcript.model import Transcript
 from keepthread.transcript.read import read_transcript
@@ -206,6 +207,8 @@ def main(session_json: str, run: str) -> None:
             seconds=time.monotonic() - started,
         )
         _ended(state, session, run, outcome, reason)
+    limits = Limits(config.keep_sessions, config.keep_days)
+    tidy(state, limits, spare=session_dir(state, session))
 
 
 def _ended(state: str, session: str, run: str, outcome: str, reason: str) -> None:

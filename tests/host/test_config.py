@@ -114,6 +114,8 @@ BAD = {
     "MAX_CALLS_PER_HOUR": ["-1", "many"],
     "MAX_USD_PER_DAY": ["-1", "inf", "$5"],
     "WINDOW": ["500k"],
+    "KEEP_SESSIONS": ["-1", "all"],
+    "KEEP_DAYS": ["-1", "36501", "90d", "1.5"],
     "OFF_PROJECTS": ["relative/folder"],
     "LOCAL_ONLY_PROJECTS": ["/a,b"],
 }
@@ -262,6 +264,8 @@ def test_everything_else_in_the_environment_is_ignored(tmp_path: Path) -> None:
             "SOURCES": "startup",
             "MAX_CALLS_PER_HOUR": "1000",
             "PROMPT_TOKENS": "900000",
+            "KEEP_DAYS": "1",
+            "KEEP_SESSIONS": "1",
             "OFF_PROJECTS": "/",
             "CHILD": "1",
         }.items()

@@ -40,6 +40,8 @@ class Config:
     disable: bool = False
     max_calls_per_hour: int = 20
     max_usd_per_day: float = 5.0
+    keep_sessions: int = 500
+    keep_days: int = 90
     window: int = 0
     command: str = ""
     off_projects: tuple[str, ...] = ()

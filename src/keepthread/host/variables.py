@@ -151,6 +151,8 @@ ALL: Mapping[str, Reader] = {
     "disable": _switch,
     "max_calls_per_hour": _whole(0),
     "max_usd_per_day": _number(0),
+    "keep_sessions": _whole(0),
+    "keep_days": _whole(0, 36_500),
     "window": _whole(0),
     "command": _words,
     "off_projects": _folders,
