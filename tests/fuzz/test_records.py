@@ -18,6 +18,7 @@ from tests.support.hook_runs import World
 from tests.support.session import SESSION, SessionFile
 
 PROMPT = 6_000  # tokens
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
 
 
 def rich(arena: Arena) -> bytes:
