@@ -4,7 +4,7 @@
 
 The small hooks are set against a bare `python -I -c pass`; PreCompact on transcripts of 1 MB, 100 MB and 1 GB against
 the live part of 5 MB alone, which is the end of the two large ones; its peak memory, on the largest, is the kernel's
-figure for the process. With --client the time added to a compaction of the real client follows, as benchmarks.overlap has it.
+figure for the process. With --client the time added to a compaction of the real client follows (benchmarks.overlap).
 """
 
 from __future__ import annotations
