@@ -189,11 +189,17 @@ def status(as_json: bool) -> None:
 
 @cli.command()
 @click.option("--live", is_flag=True, help="Ask the engines for real, with a tiny prompt.")
+@click.option("--fix", is_flag=True, help="Mend modes, and redact secrets in what is stored.")
 @_json
-def doctor(live: bool, as_json: bool) -> None:
+def doctor(live: bool, fix: bool, as_json: bool) -> None:
     """Check the installation: settings, commands, a dry run of each hook, folders, engines."""
     from keepthread.diagnose.doctor import examine, render_checks
 
+    if fix:
+        from keepthread.diagnose.mend import mend
+
+        for line in mend(dict(os.environ)):
+            click.echo(line, err=as_json)
     checks = examine(dict(os.environ), os.getcwd())
     if live:
         from keepthread.diagnose.live import ask_engines
