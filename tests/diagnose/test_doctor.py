@@ -60,6 +60,7 @@ def test_a_sound_installation_has_no_fault_and_stays_as_it_is(person: Person) ->
         *(f"ok    dry run {entry.script}" for entry in ENTRIES),
         "ok    state folder",
         "ok    state folder private",
+        "ok    stored secrets",
         "ok    variables",
         "ok    engine",
     ]
@@ -198,7 +199,7 @@ def test_folders_open_to_others_or_in_the_way_are_named(person: Person) -> None:
     found = faults(person)
 
     assert set(found) == {"state folder", "state folder private"}
-    assert found["state folder private"]["fix"] == f"chmod 700 {person.state}"
+    assert found["state folder private"]["fix"] == "keepthread doctor --fix"
     assert str(person.state / "sessions") in found["state folder"]["detail"]
 
 

@@ -8,7 +8,8 @@ import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
-from keepthread.diagnose import dry_run
+from keepthread import redact
+from keepthread.diagnose import dry_run, secrets
 from keepthread.engines.choose import engines_for
 from keepthread.errors import KeepthreadError
 from keepthread.host import manifest, settings_file, settings_parse
@@ -37,6 +38,9 @@ class _Place(NamedTuple):
 
 
 INSTALL = "keepthread install"
+FIX = "keepthread doctor --fix"
+_SEARCH = 10.0  # seconds for looking through what is stored
+_NAMED = 5  # sessions that are named
 
 
 def examine(env: Mapping[str, str], cwd: str) -> list[Check]:
@@ -47,7 +51,13 @@ def examine(env: Mapping[str, str], cwd: str) -> list[Check]:
     """
     folder = config_dir(env)
     place = _Place(env, folder, state_dir(env), project_root(env, cwd), load_config(env, folder))
-    parts: list[Callable[[_Place], Iterator[Check]]] = [_settings, _folders, _variables, _engines]
+    parts: list[Callable[[_Place], Iterator[Check]]] = [
+        _settings,
+        _folders,
+        _stored,
+        _variables,
+        _engines,
+    ]
     return [found for part in parts for found in part(place)]
 
 
@@ -145,7 +155,22 @@ def _folders(place: _Place) -> Iterator[Check]:
     )
     private = os.name == "nt" or stat.S_IMODE(mode) & 0o077 == 0
     detail = f"{place.state} has mode {stat.S_IMODE(mode):04o}"
-    yield _check("state folder private", private, detail, f"chmod 700 {shlex.quote(place.state)}")
+    yield _check("state folder private", private, detail, FIX)
+
+
+def _stored(place: _Place) -> Iterator[Check]:
+    """Say whether stored handoffs hold secrets that an earlier version did not know."""
+    known = redact.environment_secrets({**place.env, **place.config.user})
+    found = secrets.search(place.state, known, seconds=_SEARCH)
+    detail = f"no secret in what is stored ({found.searched} of {found.folders} folders searched)"
+    if found.leaks:
+        rules: dict[str, set[str]] = {}
+        for leak in found.leaks:
+            rules.setdefault(leak.owner, set()).update(leak.rules)
+        told = [f"{owner}: {', '.join(sorted(names))}" for owner, names in rules.items()]
+        more = f"; and {len(told) - _NAMED} more" if len(told) > _NAMED else ""
+        detail = f"secrets are stored, by session and rule: {'; '.join(told[:_NAMED])}{more}"
+    yield _check("stored secrets", not found.leaks, detail, f"{FIX}; then replace those secrets")
 
 
 def _writable(folder: str) -> bool:
