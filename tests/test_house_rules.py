@@ -25,14 +25,14 @@ FLOORS = [
     {"handoff", "engines"},
     {"launch", "worker", "ondemand", "memory", "evaluate", "running"},
     {"handlers", "diagnose"},
-    {"cli", "__main__"},
+    {"cli", "cli_memory", "cli_output", "__main__"},
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 # Steps of one room that DESIGN gives as single modules: the detached upgrade, its start, and its use on demand.
 FAMILIES = [
     {"launch", "worker", "ondemand"},
     {"log", "files", "errors", "resources", "__init__"},
-    {"cli", "__main__"},
+    {"cli", "cli_memory", "cli_output", "__main__"},
 ]
 
 

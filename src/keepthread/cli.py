@@ -13,12 +13,13 @@ from typing import Any, cast
 import click
 
 from keepthread import __version__
+from keepthread.cli_memory import memory
+from keepthread.cli_output import json_option, say
 from keepthread.errors import KeepthreadError
 from keepthread.handlers import guard, log_bug
 
 OK, REFUSED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _session = click.option(
     "--session", default="", metavar="ID", help="The session; by default this project's newest."
 )
@@ -38,6 +39,8 @@ def cli() -> None:
     """Keep the thread of a long coding-agent session across compaction."""
 
 
+cli.add_command(memory)
+
 _scope = click.option(
     "--scope",
     type=click.Choice(["user", "project", "local"]),
@@ -51,7 +54,7 @@ _dry = click.option("--dry-run", is_flag=True, help="Print the change as a diff 
 @cli.command()
 @_scope
 @_dry
-@_json
+@json_option
 def install(scope: str, dry_run: bool, as_json: bool) -> None:
     """Write keepthread's hooks and commands into the host's settings."""
     from keepthread.host.install import install_here
@@ -63,7 +66,7 @@ def install(scope: str, dry_run: bool, as_json: bool) -> None:
 @_scope
 @_dry
 @click.option("--purge", is_flag=True, help="Remove the stored handoffs and the log too.")
-@_json
+@json_option
 def uninstall(scope: str, dry_run: bool, purge: bool, as_json: bool) -> None:
     """Take everything out again that install wrote, and nothing else."""
     from keepthread.host.install import uninstall_here
@@ -75,12 +78,12 @@ def uninstall(scope: str, dry_run: bool, purge: bool, as_json: bool) -> None:
 
 def _print_report(report: Any, as_json: bool) -> None:
     if as_json:
-        _say(json.dumps(report._asdict() if hasattr(report, "_asdict") else report, indent=2))
+        say(json.dumps(report._asdict() if hasattr(report, "_asdict") else report, indent=2))
         return
     if report.diff:
-        _say(report.diff)
+        say(report.diff)
     for note in report.notes:
-        _say(note)
+        say(note)
 
 
 @cli.command()
@@ -115,10 +118,10 @@ def handoff(
         )
     text = shown(made, cast(Format, form), env)
     if out is None:
-        _say(text)
+        say(text)
     else:
         deliver(text, out)
-        _say(f"Written to {out}")
+        say(f"Written to {out}")
 
 
 @cli.command()
@@ -132,9 +135,9 @@ def show(session: str, listing: bool, form: str) -> None:
 
     env = dict(os.environ)
     if listing:
-        _say(list_handoffs(env))
+        say(list_handoffs(env))
         return
-    _say(shown(stored(session, env, os.getcwd()), cast(Format, form), env))
+    say(shown(stored(session, env, os.getcwd()), cast(Format, form), env))
 
 
 @cli.command()
@@ -153,18 +156,18 @@ def pin(text: str | None, session: str | None) -> None:
 
     if text is None and session:  # keepthread pin --session TEXT
         text, session = session, ""
-    _say(keep(text or "", session, dict(os.environ), os.getcwd()))
+    say(keep(text or "", session, dict(os.environ), os.getcwd()))
 
 
 @cli.command()
 @_session
-@_json
+@json_option
 def pins(session: str, as_json: bool) -> None:
     """List what is pinned in this project and in its session."""
     from keepthread.ondemand import list_pins, pinned
 
     found = pinned(session, dict(os.environ), os.getcwd())
-    _say(json.dumps(found.kept._asdict(), indent=2) if as_json else list_pins(found))
+    say(json.dumps(found.kept._asdict(), indent=2) if as_json else list_pins(found))
 
 
 @cli.command()
@@ -174,23 +177,23 @@ def unpin(number: int, session: str) -> None:
     """Take off the pin that `keepthread pins` lists under N."""
     from keepthread.ondemand import unpin as take_off
 
-    _say(take_off(number, session, dict(os.environ), os.getcwd()))
+    say(take_off(number, session, dict(os.environ), os.getcwd()))
 
 
 @cli.command()
-@_json
+@json_option
 def status(as_json: bool) -> None:
     """Say how this project's session and its last handoff stand."""
     from keepthread.diagnose.status import read_status, render_status
 
     found = read_status(dict(os.environ), os.getcwd())
-    _say(json.dumps(found.shape, indent=2) if as_json else render_status(found))
+    say(json.dumps(found.shape, indent=2) if as_json else render_status(found))
 
 
 @cli.command()
 @click.option("--live", is_flag=True, help="Ask the engines for real, with a tiny prompt.")
 @click.option("--fix", is_flag=True, help="Mend modes, and redact secrets in what is stored.")
-@_json
+@json_option
 def doctor(live: bool, fix: bool, as_json: bool) -> None:
     """Check the installation: settings, commands, a dry run of each hook, folders, engines."""
     from keepthread.diagnose.doctor import examine, render_checks
@@ -205,7 +208,7 @@ def doctor(live: bool, fix: bool, as_json: bool) -> None:
         from keepthread.diagnose.live import ask_engines
 
         checks += ask_engines(dict(os.environ), os.getcwd())
-    _say(json.dumps({"checks": checks}, indent=2) if as_json else render_checks(checks))
+    say(json.dumps({"checks": checks}, indent=2) if as_json else render_checks(checks))
     if not all(check["ok"] for check in checks):
         raise SystemExit(REFUSED)
 
@@ -224,7 +227,7 @@ def logs(follow: bool, session: str, since: str) -> None:
     from keepthread.diagnose.logs import log_lines
 
     for line in log_lines(dict(os.environ), session=session, since=since, follow=follow):
-        _say(line)
+        say(line)
 
 
 @cli.command(name="eval")
@@ -237,14 +240,14 @@ def logs(follow: bool, session: str, since: str) -> None:
     help="Processes; by default one per core.",
 )
 @click.option("--show", is_flag=True, help="Name what was missed, not only how much.")
-@_json
+@json_option
 def evaluate(paths: tuple[str, ...], jobs: int | None, show: bool, as_json: bool) -> None:
     """Measure what compactions cost: what was needed after them, and what each text held of it."""
     from keepthread.evaluate.report import eval_text
 
     with _progress() as step:
         text = eval_text(paths, jobs=jobs, show=show, as_json=as_json, progress=step)
-    _say(text)
+    say(text)
 
 
 @cli.command()
@@ -260,7 +263,7 @@ def report(out: str) -> None:
 
     with _progress() as step:
         told = write_report(dict(os.environ), os.getcwd(), out, progress=step)
-    _say(told)
+    say(told)
 
 
 @contextmanager
@@ -273,16 +276,6 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
             bar.update(done - bar.pos)
 
         yield step
-
-
-def _say(text: str) -> None:
-    """Print text, ending with one line break at least."""
-    try:
-        click.echo(text, nl=not text.endswith("\n"))
-    except BrokenPipeError:
-        # `keepthread logs | head`: the reader has had enough. Python would complain once more when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(OK) from None
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ from keepthread.memory.entries import Entry
 from keepthread.memory.errors import BadEntry, Conflict, NotFound, PathRejected, SecretFound, Unsafe
 from keepthread.memory.index import MEMORY_MD, Row, Rows
 from keepthread.memory.lock import WAIT, locked
+from keepthread.memory.search import MOST_HITS, Hit, search
 
 MAX_ENTRY = 64 * 1024  # bytes
 # The host takes files of these names for instructions wherever it meets them.
@@ -72,7 +73,7 @@ class Memory:
         self.scope = scope
         self.now = now
         self._cache = cache
-        self._secrets = secrets
+        self.secrets = secrets
         self._wait = wait
         self._waiting = waiting
 
@@ -200,6 +201,15 @@ class Memory:
                 index.save(self._cache, found.rows)
         return found
 
+    def search(self, words: str, limit: int = MOST_HITS) -> list[Hit]:
+        """Return the entries that hold words, the best first, with a line of each."""
+        return search(self._texts(), words, limit)
+
+    def _texts(self) -> Iterator[tuple[str, bytes]]:
+        for key, data, _ in self.directory.read_all():
+            if key.endswith(".md") and key != MEMORY_MD:
+                yield key, data
+
     def reindex(self) -> None:
         """Bring MEMORY.md and the cache up to date, after files were changed by other means."""
         with self._changing():
@@ -248,7 +258,7 @@ class Memory:
 
     def _refuse_secret(self, key: str, text: str) -> None:
         for value, first in ((key, 0), (text, 1)):
-            if found := find_secret(value, self._secrets):
+            if found := find_secret(value, self.secrets):
                 raise SecretFound(found[0], found[1] if first else 0)
 
     def _stored(self, key: str, data: bytes) -> Stored:

@@ -1,0 +1,270 @@
+"""The `memory` commands. Like all commands, each reads its options, calls one function and prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from keepthread.cli_output import json_option, say
+from keepthread.errors import KeepthreadError
+
+if TYPE_CHECKING:
+    from keepthread.memory.desk import Desk
+
+_TYPES = ["feedback", "project", "reference", "user"]
+_scope = click.option(
+    "--scope",
+    type=click.Choice(["team", "private"]),
+    default="",
+    help="Only the team's memory, or only your own.",
+)
+
+
+@click.group()
+def memory() -> None:
+    """What this project's team has learned: entries shared through git, and your own."""
+
+
+@memory.command()
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(file_okay=False),
+    default="",
+    metavar="FOLDER",
+    help="Another folder than .claude/team-memory in the project; remembered for you alone.",
+)
+@json_option
+def init(folder: str, as_json: bool) -> None:
+    """Set up the team's memory."""
+    from keepthread.memory.places import init as set_up
+
+    made = set_up(_place(), os.path.abspath(folder) if folder else "")
+    _print({"folder": made}, f"The team's memory is {made}", as_json)
+
+
+@memory.command()
+@click.argument("key", metavar="KEY")
+@click.argument("text", nargs=-1, metavar="TEXT...")
+@click.option(
+    "--type", "kind", type=click.Choice(_TYPES), default=None, help="What the entry is about."
+)
+@click.option("--name", default="", metavar="NAME", help="Its short name.")
+@click.option("--description", default="", metavar="LINE", help="What it says, in one line.")
+@click.option("--expires", default="", metavar="DATE", help="Until when it holds: 2027-01-31.")
+@_scope
+@json_option
+def add(
+    key: str,
+    text: tuple[str, ...],
+    kind: str | None,
+    name: str,
+    description: str,
+    expires: str,
+    scope: str,
+    as_json: bool,
+) -> None:
+    """Write a new entry: TEXT, or what comes on standard input, or what you type in $EDITOR."""
+    from keepthread.memory import desk
+
+    with _desk(scope) as at:
+        said = desk.Said(name, description, kind or "", expires, desk.author_of(at.place.project))
+        typed = _given(text) or _edited(desk.template(said))
+        with _kept(at, key, typed):
+            where, stored = at.add(key, desk.entry_of(typed, said))
+        _print(desk.stored_json(where, stored), f"Added {key} ({where})", as_json)
+
+
+@memory.command(name="list")
+@_scope
+@json_option
+def list_(scope: str, as_json: bool) -> None:
+    """List the entries, the most relevant first."""
+    from keepthread.memory import desk
+
+    with _desk(scope) as at:
+        rows = at.listed()
+    _print([desk.as_json(row) for row in rows], desk.list_text(rows), as_json)
+
+
+@memory.command()
+@click.argument("key", metavar="KEY")
+@_scope
+@json_option
+def show(key: str, scope: str, as_json: bool) -> None:
+    """Print an entry."""
+    from keepthread.memory import desk
+    from keepthread.memory.words import visible
+
+    with _desk(scope) as at:
+        held = at.holder(key)
+        if as_json:
+            _print(desk.stored_json(held.scope, held.show(key)), "", as_json)
+        else:
+            say(visible(held.text(key)[0]))
+
+
+@memory.command()
+@click.argument("key", metavar="KEY")
+@click.argument("text", nargs=-1, metavar="TEXT...")
+@click.option(
+    "--base",
+    default="",
+    metavar="VERSION",
+    help="Only if it is still this version, as `show --json` names it.",
+)
+@_scope
+@json_option
+def edit(key: str, text: tuple[str, ...], base: str, scope: str, as_json: bool) -> None:
+    """Change an entry: to TEXT, or to standard input, or in $EDITOR. Text without a head keeps the head it has."""
+    from keepthread.memory import desk
+
+    with _desk(scope) as at:
+        before, current = at.holder(key).text(key)
+        typed = _given(text) or _edited(before)
+        with _kept(at, key, typed):
+            where, stored = at.edit(key, typed, base or current)
+        _print(desk.stored_json(where, stored), f"Changed {key} ({where})", as_json)
+
+
+@memory.command()
+@click.argument("old", metavar="KEY")
+@click.argument("new", metavar="NEW")
+@_scope
+@json_option
+def mv(old: str, new: str, scope: str, as_json: bool) -> None:
+    """Give an entry another key."""
+    with _desk(scope) as at:
+        held = at.holder(old)
+        held.mv(old, new)
+    _print({"key": new, "scope": held.scope}, f"Moved {old} to {new}", as_json)
+
+
+@memory.command()
+@click.argument("key", metavar="KEY")
+@click.option("--base", default="", metavar="VERSION", help="Only if it is still this version.")
+@_scope
+@json_option
+def rm(key: str, base: str, scope: str, as_json: bool) -> None:
+    """Delete an entry."""
+    with _desk(scope) as at:
+        held = at.holder(key)
+        held.rm(key, base)
+    _print({"key": key, "scope": held.scope}, f"Deleted {key} ({held.scope})", as_json)
+
+
+@memory.command()
+@click.argument("words", nargs=-1, required=True, metavar="WORDS...")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="The most that are shown.",
+)
+@_scope
+@json_option
+def search(words: tuple[str, ...], limit: int, scope: str, as_json: bool) -> None:
+    """Find entries by words, the best first."""
+    from keepthread.memory import desk
+
+    with _desk(scope) as at:
+        hits = at.search(" ".join(words), limit)
+    _print(hits, desk.hits_text(hits), as_json)
+
+
+@memory.command()
+@_scope
+@json_option
+def check(scope: str, as_json: bool) -> None:
+    """Look for entries that are broken, dangerous, expired, double, contradicting or out of reach."""
+    from keepthread.memory import desk
+
+    with _desk(scope) as at:
+        found = at.check()
+    rows = [{**one._asdict(), "error": one.is_error} for one in found]
+    _print(rows, desk.findings_text(found), as_json)
+    if any(one.is_error for one in found):
+        raise SystemExit(1)
+
+
+@memory.command(name="import")
+@click.option(
+    "--from",
+    "folder",
+    type=click.Path(file_okay=False),
+    default="",
+    metavar="FOLDER",
+    help="Another folder than the host's auto memory of this project.",
+)
+@click.option("--share", is_flag=True, help="Put project and reference entries into the team's.")
+@json_option
+def import_(folder: str, share: bool, as_json: bool) -> None:
+    """Take over what the host's own auto memory noted; into your own memory, unless told to share."""
+    from keepthread.memory import desk
+
+    with _desk("") as at:
+        results = at.take_over(folder, share, desk.author_of(at.place.project))
+    _print([one._asdict() for one in results], desk.imported_text(results), as_json)
+
+
+def _place() -> Any:
+    from keepthread.memory.places import place_of
+
+    return place_of(dict(os.environ), os.getcwd())
+
+
+def _desk(scope: str) -> Desk:
+    from keepthread.memory.desk import Desk
+
+    return Desk(
+        _place(),
+        scope,
+        lambda holder: click.echo(f"Waiting for {holder or 'another process'}", err=True),
+    )
+
+
+def _print(value: Any, text: str, as_json: bool) -> None:
+    say(json.dumps(value, indent=2) if as_json else text)
+
+
+def _given(text: tuple[str, ...]) -> str:
+    """Return the text given as arguments or on standard input, "" when there is neither."""
+    if text and text != ("-",):
+        return " ".join(text)
+    if sys.stdin is None or sys.stdin.isatty():
+        return ""
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError:
+        raise KeepthreadError("Standard input is no UTF-8 text") from None
+
+
+def _edited(text: str) -> str:
+    """Return what its user made of a text in an editor."""
+    typed = click.edit(text, extension=".md", require_save=True)
+    if typed is None or typed == text:
+        raise KeepthreadError("Nothing was written: the editor saved no change")
+    return typed
+
+
+@contextmanager
+def _kept(at: Desk, key: str, typed: str) -> Iterator[None]:
+    """Write down what its user typed when it cannot be stored, and show the difference that stands against it."""
+    from keepthread.memory.errors import Conflict
+    from keepthread.memory.words import visible
+
+    try:
+        yield
+    except KeepthreadError as problem:
+        if isinstance(problem, Conflict) and problem.diff:
+            click.echo(visible(problem.diff), err=True, nl=False)
+        click.echo(f"Your text is kept in {at.keep_unsaved(key, typed)}", err=True)
+        raise

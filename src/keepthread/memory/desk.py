@@ -1,0 +1,269 @@
+"""What the commands do, in plain values, and how its results read."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from keepthread import files, redact
+from keepthread.errors import KeepthreadError
+from keepthread.memory import entries, keys, places
+from keepthread.memory.checks import Finding, check
+from keepthread.memory.entries import Entry
+from keepthread.memory.importing import Imported, import_from
+from keepthread.memory.index import by_relevance, is_over
+from keepthread.memory.places import Place
+from keepthread.memory.search import MOST_HITS
+from keepthread.memory.store import Memory, Stored
+from keepthread.memory.words import one_line, visible
+
+_PATIENCE = 2.0  # seconds for git
+
+
+class Desk:
+    """A project's memories, opened for one command. Use it in a `with` statement.
+
+    Args:
+        place: where they lie.
+        scope: "team" or "private" to see only that one.
+        waiting: called with whoever holds a memory that has to be waited for.
+    """
+
+    def __init__(
+        self, place: Place, scope: str = "", waiting: Callable[[str], None] | None = None
+    ) -> None:
+        self.place = place
+        self._scope = scope
+        self._waiting = waiting
+        self._stack = ExitStack()
+        self._opened: dict[str, Memory] = {}
+
+    def __enter__(self) -> Desk:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def memory(self, scope: str) -> Memory:
+        """Return the memory of a scope, opened once."""
+        if scope not in self._opened:
+            opened = places.open_memory(self.place, scope, self._waiting)
+            self._opened[scope] = self._stack.enter_context(opened)
+        return self._opened[scope]
+
+    def memories(self) -> list[Memory]:
+        """Return the memories that are meant and that there are, the team's first."""
+        if self._scope:
+            return [self.memory(self._scope)]
+        there = {"team": self.place.team_path, "private": self.place.private_path}
+        return [self.memory(scope) for scope, path in there.items() if os.path.lexists(path)]
+
+    def holder(self, key: str) -> Memory:
+        """Return the memory that holds a key.
+
+        Raises:
+            PathRejected: it is no key.
+            NotFound: none does.
+            MemoryProblem: both do, and no scope was named.
+        """
+        keys.check(key)
+        return places.holder_of(self.memories(), key)
+
+    def add(self, key: str, entry: Entry) -> tuple[str, Stored]:
+        """Store a new entry where it belongs; return its scope and what is stored.
+
+        Raises:
+            MemoryProblem: as Memory.add.
+        """
+        scope = self._scope or places.home_of(entry)
+        return scope, self.memory(scope).add(key, replace(entry, scope=""))
+
+    def edit(self, key: str, text: str, base: str) -> tuple[str, Stored]:
+        """Replace an entry by what was typed: an entry with its head, or only what stands below it.
+
+        Raises:
+            MemoryProblem: as Memory.edit.
+        """
+        memory = self.holder(key)
+        before, current = memory.text(key)
+        entry = entries.parse(text)
+        if entry == Entry(body=entry.body):
+            entry = replace(entries.parse(before), body=entry.body)
+        return memory.scope, memory.edit(key, replace(entry, scope=""), base or current)
+
+    def listed(self) -> list[dict[str, Any]]:
+        """Return every entry, the most relevant first: key, type, description, scope, expires."""
+        found = []
+        for memory in self.memories():
+            for row in by_relevance(memory.rows().rows, memory.now()):
+                told = f"(unreadable: {row.problem})" if row.problem else row.description
+                found.append(
+                    {
+                        "key": row.key,
+                        "type": row.type,
+                        "description": told,
+                        "scope": memory.scope,
+                        "expires": row.expires,
+                        "_over": is_over(row, memory.now()),
+                    }
+                )
+        return found
+
+    def search(self, words: str, limit: int = MOST_HITS) -> list[dict[str, Any]]:
+        """Return what was found in all memories, the best first: key, scope, score, snippet."""
+        hits = [
+            {"key": hit.key, "scope": memory.scope, "score": hit.score, "snippet": hit.snippet}
+            for memory in self.memories()
+            for hit in memory.search(words, limit)
+        ]
+        return sorted(hits, key=lambda hit: -float(str(hit["score"])))[:limit]
+
+    def check(self) -> list[Finding]:
+        """Return what is wrong in the memories."""
+        return check(self.memories())
+
+    def take_over(self, folder: str, share: bool, author: str) -> list[Imported]:
+        """Add what the host noted: to the user's own memory, or where it belongs by its type when `share` is set."""
+        home = places.home_of if share else lambda _: "private"
+        return import_from(folder or self.place.host, home, self.memory, author)
+
+    def keep_unsaved(self, key: str, text: str) -> str:
+        """Write down what could not be stored, without the secrets in it; return where."""
+        files.make_private(self.place.private_path)
+        name = "-".join(key.split("/"))[:100] or "entry"
+        path = os.path.join(self.place.state, "memory", f"unsaved-{name}")
+        safe = redact.text(text, self.place.secrets).encode("utf-8", "replace")
+        files.write_private(path, safe)
+        return path
+
+
+class Said(NamedTuple):
+    """What was given for a new entry beside its text; "" where nothing was."""
+
+    name: str = ""
+    description: str = ""
+    type: str = ""
+    expires: str = ""
+    author: str = ""
+
+
+def entry_of(text: str, said: Said) -> Entry:
+    """Return the entry of a text, with what was given beside it in place of what its head says.
+
+    Raises:
+        BadEntry: the head is malformed.
+        KeepthreadError: there is no type, or an unknown one.
+    """
+    entry = entries.parse(text)
+    given = {name: value for name, value in said._asdict().items() if value and name != "author"}
+    entry = replace(entry, **given)
+    if not entry.type:
+        raise KeepthreadError(
+            "An entry needs a type", f"Say which: --type {'|'.join(entries.TYPES)}"
+        )
+    if not entry.body.endswith("\n"):
+        entry = replace(entry, body=f"{entry.body}\n")
+    return replace(entry, author=entry.author or said.author)
+
+
+def author_of(project: str) -> str:
+    """Return the name that git knows its user by in a project, "" when it knows none."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    try:
+        run = subprocess.run(
+            ["git", "config", "--get", "user.name"],
+            cwd=project,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PATIENCE,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""  # no git: an entry without an author is one all the same
+    return one_line(run.stdout.decode("utf-8", "replace"), 80)
+
+
+TEMPLATE = """---
+name:
+description:
+type: {type}
+expires:
+---
+
+"""
+
+
+def template(said: Said) -> str:
+    """Return what an editor starts with for a new entry."""
+    return TEMPLATE.format(type=said.type or "project")
+
+
+def as_json(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row without what only people are shown."""
+    return {name: value for name, value in row.items() if not name.startswith("_")}
+
+
+def list_text(rows: Sequence[dict[str, Any]]) -> str:
+    """Return a listing for people, one entry a line."""
+    if not rows:
+        return "No entries yet. Write one: keepthread memory add KEY TEXT"
+    width = min(48, max(len(visible(row["key"])) for row in rows))
+    lines = []
+    for row in rows:
+        kind = f"{row['scope']}/{row['type'] or '-'}"
+        over = " (expired)" if row.get("_over") else ""
+        lines.append(
+            f"{one_line(row['key'], 200):{width}}  {kind:17}  {one_line(row['description'], 100)}{over}"
+        )
+    return "\n".join(lines)
+
+
+def hits_text(hits: Sequence[dict[str, Any]]) -> str:
+    """Return what was found for people: each key with a line of its text below."""
+    if not hits:
+        return "Nothing found."
+    return "\n".join(
+        f"{one_line(hit['key'], 200)} ({hit['scope']})\n    {hit['snippet']}" for hit in hits
+    )
+
+
+def findings_text(findings: Sequence[Finding]) -> str:
+    """Return what is wrong, for people, errors first."""
+    if not findings:
+        return "Nothing to complain about."
+    ordered = sorted(findings, key=lambda one: not one.is_error)
+    return "\n".join(
+        f"{'error' if one.is_error else 'remark'}: {one_line(one.key, 200) or '-'} ({one.scope}): "
+        f"{one.kind}: {one_line(one.detail, 200)}"
+        for one in ordered
+    )
+
+
+def imported_text(results: Sequence[Imported]) -> str:
+    """Return what became of each file, for people, and the sums."""
+    lines = [
+        f"{one.result}: {one_line(one.key, 200)}" + (f" ({one.reason})" if one.reason else "")
+        for one in results
+        if one.result != "known"
+    ]
+    sums = {
+        name: sum(one.result == name for one in results) for name in ("added", "known", "refused")
+    }
+    return "\n".join([*lines, ", ".join(f"{number} {name}" for name, number in sums.items())])
+
+
+def stored_json(scope: str, stored: Stored) -> dict[str, Any]:
+    """Return an entry as JSON: key, scope, version, text, and the fields of its head."""
+    head = {name: getattr(stored.entry, name) for name in entries.FIELDS if name != "scope"}
+    return {
+        "key": stored.key,
+        "scope": scope,
+        "version": stored.version,
+        "text": stored.text,
+        **head,
+    }

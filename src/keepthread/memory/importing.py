@@ -1,0 +1,98 @@
+"""Takes over what the host's own auto memory noted for its user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+from keepthread.errors import KeepthreadError
+from keepthread.memory import entries
+from keepthread.memory.directory_by_name import open_root
+from keepthread.memory.entries import Entry
+from keepthread.memory.errors import Conflict, MemoryProblem
+from keepthread.memory.index import MEMORY_MD
+from keepthread.memory.store import Memory, utc_now
+
+
+class Imported(NamedTuple):
+    """What became of a file: its key, "added", "known" or "refused", its memory's scope and why."""
+
+    key: str
+    result: str
+    scope: str
+    reason: str
+
+
+def import_from(
+    folder: str, home: Callable[[Entry], str], memory: Callable[[str], Memory], author: str = ""
+) -> list[Imported]:
+    """Add every entry of the host's folder that is not there yet; its files stay as they are.
+
+    Args:
+        folder: the host's auto memory.
+        home: says which scope an entry belongs to.
+        memory: returns the opened memory of a scope.
+        author: of entries that name none.
+
+    Raises:
+        KeepthreadError: there is no such folder, or a memory cannot be opened.
+    """
+    try:
+        source = open_root(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        raise KeepthreadError(
+            f"The host has no auto memory here: {folder}", "Name its folder: --from FOLDER"
+        ) from None
+    with source:
+        skipped = [Imported(path, "refused", "", why) for path, why in source.listing().skipped]
+        files = sorted((key, data) for key, data, _ in source.read_all())
+    return skipped + [
+        _imported(key, data, home, memory, author)
+        for key, data in files
+        if key.endswith(".md") and key != MEMORY_MD
+    ]
+
+
+def _imported(
+    key: str,
+    data: bytes,
+    home: Callable[[Entry], str],
+    memory: Callable[[str], Memory],
+    author: str,
+) -> Imported:
+    scope = ""
+    try:
+        entry = entries.decoded(data, key)
+        scope = home(entry)
+        entry = replace(entry, scope="", author=entry.author or author, updated=_modified(entry))
+        memory(scope).add(key, entry)
+    except Conflict:
+        stored = memory(scope).text(key)[0]
+        return Imported(key, *_compared(stored, entry, scope))
+    except MemoryProblem as problem:
+        return Imported(key, "refused", scope, problem.message)
+    return Imported(key, "added", scope, "")
+
+
+def _compared(stored: str, entry: Entry, scope: str) -> tuple[str, str, str]:
+    try:
+        same = entries.parse(stored).body.strip() == entry.body.strip()
+    except MemoryProblem:
+        same = False
+    if same:
+        return ("known", scope, "")
+    return ("refused", scope, "there is another entry of this key")
+
+
+def _modified(entry: Entry) -> str:
+    """Return when the host last changed an entry: it writes `modified` where we write `updated`."""
+    for line in entry.other:
+        name, _, value = line.strip().partition(":")
+        if name == "modified" and not entry.updated:
+            try:
+                moment = entries.when(value.strip().strip("\"'"))
+            except MemoryProblem:
+                continue
+            return moment.isoformat() if moment <= utc_now() else ""
+    return entry.updated
