@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
+import time
 
 from keepthread.handoff.facts.text import lazy
 from keepthread.handoff.model import Git
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import subprocess
 
 MOST_DIRTY = 50
 _LONGEST = 300
@@ -16,7 +23,12 @@ _SAFE = (
     "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat", "-c", "diff.external=",
     "-c", "core.untrackedCache=false", "-c", "core.sshCommand=false", "-c", "protocol.allow=never",
     "-c", "core.quotePath=false", "-c", "status.submoduleSummary=false", "-c", "submodule.recurse=false",
+    "-c", "safe.bareRepository=explicit",
 )  # fmt: skip
+_STATUS = (
+    "status", "--porcelain=v1", "--no-renames", "--ignore-submodules=all", "--untracked-files=normal",
+)  # fmt: skip
+_MOST_FILTERS = 50
 
 
 def git_state(root: str, *, timeout: float = 1.0) -> Git:
@@ -80,44 +92,95 @@ def _read(path: str, limit: int = 4096) -> str:
 
 
 def _dirty(root: str, timeout: float) -> list[str]:
-    import subprocess
-
-    command = [
-        "git",
-        *_SAFE,
-        "status",
-        "--porcelain=v1",
-        "--no-renames",
-        "--ignore-submodules=all",
-        "--untracked-files=normal",
-    ]
-    environment = {
-        **os.environ,
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_PAGER": "cat",
-        "LC_ALL": "C",
-    }
-    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF"):
-        environment.pop(name, None)
-    try:
-        done = subprocess.run(
-            command,
-            cwd=root,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired, ValueError):
-        return []  # no git, no folder, or too slow: branch and head are told all the same
-    if done.returncode != 0:
+    deadline = time.monotonic() + timeout
+    environment = _environment()
+    filters = _filters(root, environment, deadline)
+    if filters is None:
         return []
-    lines = done.stdout.decode("utf-8", "replace").splitlines()
+    emptied = [part for name in filters for part in _emptied(name)]
+    out = _output([*emptied, *_STATUS], root, environment, deadline)
+    lines = out.decode("utf-8", "replace").splitlines() if out else []
     shown = [line[:_LONGEST] for line in lines[:MOST_DIRTY] if line.strip()]
     return (
         [*shown[: MOST_DIRTY - 1], f"… {len(lines) - MOST_DIRTY + 1} more"]
         if len(lines) > MOST_DIRTY
         else shown
     )
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment for git: nothing that steers it, and no program found by way of the project's folder."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    places = kept.get("PATH", os.defpath).split(os.pathsep)
+    return {
+        **kept,
+        "PATH": os.pathsep.join(place for place in places if os.path.isabs(place)),
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "none",
+        "GIT_PAGER": "cat",
+        "LC_ALL": "C",
+    }
+
+
+def _filters(root: str, environment: dict[str, str], deadline: float) -> set[str] | None:
+    """Return the names of the content filters that any configuration defines, None when one cannot be switched off."""
+    out = _output(["config", "--list", "--name-only", "-z"], root, environment, deadline)
+    if out is None:
+        return None
+    keys = [os.fsdecode(key) for key in out.split(b"\0")]
+    names = {key[7:].rpartition(".")[0] for key in keys if key.startswith("filter.")}
+    # `-c` takes what stands before the first "=" as the name.
+    unnameable = any("=" in name or "\n" in name for name in names)
+    return None if unnameable or len(names) > _MOST_FILTERS else names
+
+
+def _emptied(name: str) -> list[str]:
+    return [
+        *("-c", f"filter.{name}.clean="),
+        *("-c", f"filter.{name}.smudge="),
+        *("-c", f"filter.{name}.process="),
+        *("-c", f"filter.{name}.required=false"),
+    ]
+
+
+def _output(
+    arguments: list[str], root: str, environment: dict[str, str], deadline: float
+) -> bytes | None:
+    """Return what git writes, or None when it fails or has not ended by the deadline: then its whole group is killed."""
+    import subprocess
+
+    if not environment["PATH"]:
+        return None
+    try:
+        process = subprocess.Popen(
+            ["git", *_SAFE, *arguments],
+            cwd=root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except (OSError, ValueError):
+        return None  # no git, or no such folder
+    try:
+        out, _ = process.communicate(timeout=max(deadline - time.monotonic(), 0.01))
+        return out if process.returncode == 0 else None
+    except subprocess.TimeoutExpired:
+        return None  # too slow: branch and head are told all the same
+    finally:
+        _end_group(process)
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill the process with its children when it has not ended; the number of one that has may be another's by now."""
+    if process.returncode is None:
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    if process.stdout:
+        process.stdout.close()
