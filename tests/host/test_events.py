@@ -74,6 +74,8 @@ def test_a_lone_surrogate_never_leaves_the_event():
         ({"transcript_path": "/p/b.jsonl"}, "b"),
         ({"session_id": "", "transcript_path": ""}, ""),
         ({"session_id": None, "transcript_path": "/p/"}, ""),
+        ({"session_id": "x" * 9_000, "transcript_path": "/p/b.jsonl"}, "b"),
+        ({"session_id": "x" * 9_000, "transcript_path": "/p/" + "y" * 9_000}, ""),
     ],
 )
 def test_a_missing_id_is_read_off_the_transcript(event, expected):

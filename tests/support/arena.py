@@ -154,7 +154,8 @@ def _whole(folder: Path) -> dict[str, Any]:
     handoff = dict(json.loads((folder / "handoff.json").read_bytes()))
     context = json.loads((folder / "context.json").read_bytes())
     index = json.loads((folder / "index.json").read_bytes())
-    _SCHEMA.validate(handoff)
+    faults = [f"{error.json_path}: {error.message[-60:]}" for error in _SCHEMA.iter_errors(handoff)]
+    assert faults == []
     assert context["key"] == index["key"]
     assert context["session_id"] == handoff["meta"]["session_id"]
     assert units(context["text"] + context["closing"]) <= BUDGET

@@ -14,6 +14,7 @@ import time
 
 LIMIT = 64 * 1024 * 1024
 _PATIENCE = 5.0  # seconds for the whole of stdin; the shortest registered time limit is 10
+_LONGEST_ID = 8_192  # characters; a handoff holds no longer one
 _QUIET = 0.25  # seconds without another byte after which a whole document counts as all there is
 
 
@@ -45,7 +46,8 @@ class Event:
         self.name = text("hook_event_name")
         self.transcript_path = text("transcript_path")
         # A transcript bears its session's id. Without either, nobody can tell whose event this is.
-        self.session_id = text("session_id") or _stem(self.transcript_path)
+        names = (text("session_id"), _stem(self.transcript_path))
+        self.session_id = next((name for name in names if 0 < len(name) <= _LONGEST_ID), "")
         self.cwd = text("cwd")
         self.source = text("source")
         self.trigger = text("trigger")
