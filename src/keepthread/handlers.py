@@ -88,7 +88,9 @@ def pre_compact(event: Event, run: Run) -> str:
     kept = pins.load(state_dir(run.env), project, event.session_id).all()
     trigger: Trigger = "manual" if event.trigger == "manual" else "auto"
     job = Job(event.session_id, path, project, trigger, kept)
-    task = Task(config, run.env, outlet_of(config, run.env), focus=event.custom_instructions)
+    # PWD is where the event took place: no program of that repository is to be started.
+    env = {**run.env, "PWD": event.cwd} if os.path.isdir(event.cwd) else run.env
+    task = Task(config, env, outlet_of(config, run.env), focus=event.custom_instructions)
     handoff = _take(job, task, run, named=event.transcript_path)
     return render_hint(handoff) if config.guide else ""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from keepthread import resources
-from keepthread.engines.claude import ClaudeEngine, program
+from keepthread.engines.claude import ClaudeEngine, launched, program
 from keepthread.engines.model import Answer, Deadline, EngineError, Request
 from tests.support.fake_claude import NAG, FakeClaude
 
@@ -352,6 +352,69 @@ def test_a_claude_inside_the_project_is_never_run(claude, tmp_path):
     path = os.pathsep.join((".", "", "bin", str(planted.folder), str(linked), str(claude.folder)))
     assert program({"PATH": path}, str(tmp_path / "project")) == str(claude.program)
     assert program({"PATH": str(planted.folder)}, str(tmp_path / "project")) == ""
+
+
+@pytest.fixture
+def monorepo(tmp_path: Path) -> Path:
+    repo = tmp_path / "repo"
+    (repo / ".git").mkdir(parents=True)
+    (repo / "packages" / "app").mkdir(parents=True)
+    return repo
+
+
+@pytest.mark.parametrize("by", ["project", "CLAUDE_PROJECT_DIR", "PWD"])
+@pytest.mark.parametrize("place", ["node_modules/.bin", "tools", "packages/app/bin"])
+def test_a_session_in_a_subfolder_runs_no_claude_of_its_repository(claude, monorepo, by, place):
+    """The folder at work is a package; what its repository holds anywhere is the repository's."""
+    planted = FakeClaude(monorepo / place)
+    app = str(monorepo / "packages" / "app")
+    env = {"PATH": os.pathsep.join((str(planted.folder), str(claude.folder)))}
+    env |= {} if by == "project" else {by: app}
+    assert program(env, app if by == "project" else "") == str(claude.program)
+
+
+def test_links_hide_no_repository(claude, monorepo, tmp_path):
+    """Neither a link to the folder at work, nor one to the folder on PATH, nor one out of the repository."""
+    planted = FakeClaude(monorepo / "tools")
+    (tmp_path / "app").symlink_to(monorepo / "packages" / "app")
+    (tmp_path / "tools").symlink_to(planted.folder)
+    outside = FakeClaude(tmp_path / "outside")
+    (monorepo / "bin").mkdir()
+    (monorepo / "bin" / "claude").symlink_to(outside.program)
+    (tmp_path / "linked").symlink_to(monorepo / "bin")
+    folders = (tmp_path / "tools", monorepo / "bin", tmp_path / "linked", claude.folder)
+    env = {"PATH": os.pathsep.join(map(str, folders))}
+    assert program(env, str(tmp_path / "app")) == str(claude.program)
+
+
+@pytest.mark.parametrize("owner", ["", "packages", "packages/app", ".."])
+def test_npms_folders_at_or_above_the_one_at_work_are_skipped_without_any_git(
+    claude, tmp_path, owner
+):
+    app = tmp_path / "plain" / "packages" / "app"
+    app.mkdir(parents=True)
+    planted = FakeClaude(tmp_path / "plain" / owner / "node_modules" / ".bin")
+    env = {"PATH": os.pathsep.join((str(planted.folder), str(claude.folder)))}
+    assert program(env, str(app)) == str(claude.program)
+
+
+def test_a_home_folder_under_git_keeps_its_users_own_claude(home):
+    own = FakeClaude(home / ".local" / "bin")
+    (home / ".git").mkdir()
+    (home / "work").mkdir()
+    for folder in (home, home / "work"):
+        assert program({"PATH": "/nowhere", "HOME": str(home)}, str(folder)) == str(own.program)
+
+
+def test_the_node_of_a_repository_is_not_started_either(monorepo, tmp_path):
+    nodes = [monorepo / "node_modules" / ".bin" / "node", tmp_path / "bin" / "node"]
+    for node in nodes:
+        node.parent.mkdir(parents=True)
+        node.write_text("#!/bin/sh\n")
+        node.chmod(0o755)
+    env = {"PATH": os.pathsep.join(str(node.parent) for node in nodes)}
+    app = str(monorepo / "packages" / "app")
+    assert launched("/x/cli.js", env, app) == [str(nodes[1]), "/x/cli.js"]
 
 
 def test_the_installers_own_folder_is_looked_at_after_path(claude, home):

@@ -149,3 +149,17 @@ def test_a_chatty_answer_is_read(tmp_path: Path) -> None:
 def test_it_is_never_local(script: str) -> None:
     """What it does with its input cannot be known."""
     assert engine(f"'{script}'").local is False
+
+
+def test_no_program_of_the_repository_at_work_is_found_on_path(tmp_path):
+    """The session works in a package of it; npm has put the repository's own folder on PATH."""
+    app = tmp_path / "repo" / "packages" / "app"
+    app.mkdir(parents=True)
+    (tmp_path / "repo" / ".git").mkdir()
+    planted = tmp_path / "repo" / "node_modules" / ".bin" / "summarise"
+    planted.parent.mkdir(parents=True)
+    planted.write_text("#!/bin/sh\n")
+    planted.chmod(0o755)
+    env = {"PATH": str(planted.parent), "PWD": str(app)}
+    made = Setup({"KEEPTHREAD_COMMAND": "summarise"}, env, str(tmp_path), "")
+    assert not CommandEngine(made).readiness().ready

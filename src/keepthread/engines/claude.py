@@ -11,9 +11,12 @@ from collections.abc import Mapping
 
 from keepthread.engines import login as logins
 from keepthread.engines.claude_flags import Flags, listed, unknown_flag
+from keepthread.engines.claude_program import launched, program
 from keepthread.engines.claude_reply import read
 from keepthread.engines.model import Answer, Deadline, EngineError, Readiness, Request
 from keepthread.engines.process import Completed, run
+
+__all__ = ["NAME", "ClaudeEngine", "child_env", "launched", "program"]
 
 NAME = "claude"
 
@@ -136,7 +139,7 @@ class ClaudeEngine:
         ) as folder:
             try:
                 return run(
-                    [*launched(found, self._env), *arguments],
+                    [*launched(found, self._env, self._project), *arguments],
                     stdin=stdin,
                     env=child_env(self._env, login),
                     cwd=folder,
@@ -151,22 +154,6 @@ class ClaudeEngine:
                     _forget_session(self._config_dir, folder)
 
 
-def program(env: Mapping[str, str], project: str, platform: str = sys.platform) -> str:
-    """Return the absolute path of `claude`, or "": on PATH, else where its own installer puts it.
-
-    Only absolute PATH entries outside the project count: a repository must not bring its own `claude`.
-    """
-    names = ("claude.exe", "claude.cmd") if platform == "win32" else ("claude",)
-    home = env.get("HOME") or env.get("USERPROFILE") or ""
-    for folder in (*env.get("PATH", "").split(os.pathsep), os.path.join(home, ".local", "bin")):
-        for name in names if os.path.isabs(folder) else ():
-            found = shutil.which(name, path=folder)
-            started = _behind_shim(found) if found and not _inside(found, project) else ""
-            if started:
-                return started
-    return ""
-
-
 def child_env(env: Mapping[str, str], login: logins.Login) -> dict[str, str]:
     """Return the child's environment: its parent's without what the host or we put there, and our guard set."""
     kept = {
@@ -175,35 +162,6 @@ def child_env(env: Mapping[str, str], login: logins.Login) -> dict[str, str]:
         if name not in login.drop and (name in _KEPT or not name.upper().startswith(_HOST))
     }
     return {**kept, **_SET}
-
-
-def _inside(path: str, project: str) -> bool:
-    if not project:
-        return False
-    root = os.path.realpath(project)
-    return any(
-        here == root or here.startswith(root.rstrip(os.sep) + os.sep)
-        for here in (os.path.normpath(path), os.path.realpath(path))
-    )
-
-
-def _behind_shim(found: str) -> str:
-    """Return what npm's Windows shim starts, "" when it is not where npm puts it.
-
-    A .cmd file is run by a shell, whatever its caller does, and that shell reads quotes and percent signs in arguments.
-    """
-    if not found.lower().endswith(".cmd"):
-        return found
-    package = os.path.join(os.path.dirname(found), "node_modules", "@anthropic-ai", "claude-code")
-    inner = (os.path.join(package, "bin", "claude.exe"), os.path.join(package, "cli.js"))
-    return next((path for path in inner if os.path.isfile(path)), "")
-
-
-def launched(found: str, env: Mapping[str, str]) -> list[str]:
-    """Return how the program is started: older ones behind a shim are scripts for node."""
-    if not found.lower().endswith(".js"):
-        return [found]
-    return [shutil.which("node", path=env.get("PATH", "")) or "node", found]
 
 
 def _forget_session(config_dir: str, folder: str) -> None:

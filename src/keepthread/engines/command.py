@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from keepthread.engines import rejects
 from keepthread.engines.answers import document_in, permanent
+from keepthread.engines.claude_program import programs
 from keepthread.engines.model import Answer, Deadline, EngineError, Readiness, Request, Setup
 from keepthread.engines.process import Completed, run
 
@@ -85,7 +86,7 @@ def _read(setup: Setup) -> tuple[list[str], str]:
 def _program(name: str, setup: Setup) -> str:
     """Return the program's absolute path, or "".
 
-    PATH can be set by a repository, so of it only absolute folders outside the project count.
+    PATH can be set by a repository, so of it only absolute folders outside the one at work count.
     """
     home = setup.env.get("HOME") or setup.env.get("USERPROFILE") or ""
     if name.startswith("~/") and home:
@@ -94,16 +95,8 @@ def _program(name: str, setup: Setup) -> str:
         return name if shutil.which(name) else ""
     if os.path.dirname(name):
         return ""  # relative to what? A program of some project's is never meant
-    project = os.path.realpath(setup.project) if setup.project else ""
-    for folder in setup.env.get("PATH", "").split(os.pathsep):
-        found = shutil.which(name, path=folder) if os.path.isabs(folder) else None
-        if found and not (project and _inside(os.path.realpath(found), project)):
-            return found
-    return ""
-
-
-def _inside(path: str, folder: str) -> bool:
-    return path.startswith(folder.rstrip(os.sep) + os.sep)
+    folders = setup.env.get("PATH", "").split(os.pathsep)
+    return next(programs((name,), folders, setup.env, setup.project), "")
 
 
 def _child_env(env: Mapping[str, str]) -> dict[str, str]:
