@@ -79,7 +79,7 @@ def _candidates(data: bytes) -> list[tuple[int, int]]:
 
 def _typed(records: list[Record]) -> list[Message]:
     """Return the words, each once. Which branch they stand on cannot be told without the records between them."""
-    merger = Merger()
+    merger = Merger(calls=False)
     main = [record for record in without_copies(records) if not record.side]
     for record in main:
         merger.add(record)

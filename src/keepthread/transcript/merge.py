@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from keepthread.transcript.model import Call, Item, Message, Note, Place, Result
 from keepthread.transcript.record import Answer, Record
-from keepthread.transcript.tools import decisions, decisions_in_text
+from keepthread.transcript.tools import decisions, decisions_in_text, questions
 
 
 def without_copies(records: Iterable[Record]) -> list[Record]:
@@ -31,12 +31,17 @@ _COPIES = 50
 
 
 class Merger:
-    """Collects the parts of live records in file order and joins what belongs together."""
+    """Collects the parts of live records in file order and joins what belongs together.
 
-    def __init__(self) -> None:
+    Args:
+        calls: whether the calls are among the parts. Without them a result's own fields say what it answers.
+    """
+
+    def __init__(self, *, calls: bool = True) -> None:
+        self._with_calls = calls
         self.items: list[Item] = []
         self._calls: dict[str, Call] = {}
-        self._early: dict[str, Result] = {}
+        self._early: dict[str, Answer] = {}
         self._replies: dict[str, list[int]] = {}
         self._said: set[tuple[str, str]] = set()
         self._notes: dict[str, Note] = {}
@@ -59,31 +64,39 @@ class Merger:
         known = self._calls.get(call.id) if call.id else None
         if known is None:
             self._calls[call.id] = call
-            call.result = self._early.pop(call.id, None)
             self.items.append(call)
+            early = self._early.pop(call.id, None)
+            if early:
+                self._answered(call, early)
         elif call.input:
             known.input = call.input
 
     def _answer(self, answer: Answer) -> None:
         call = self._calls.get(answer.id) if answer.id else None
-        name = call.name if call else ""
+        if call:
+            self._answered(call, answer)
+        elif self._with_calls:
+            if answer.id:  # parallel calls: a result can be written before the line of its call
+                self._early[answer.id] = answer
+        else:
+            if answer.refusal and not answer.doubtful:
+                self._message(answer.refusal)
+            self._decisions(answer.result, ())
+
+    def _answered(self, call: Call, answer: Answer) -> None:
+        """Give a result to its call; what the user said with it counts only from a tool that lets them speak."""
         # An MCP server chooses its own error text: without the host's mark it speaks for nobody.
-        if answer.doubtful and (not name or name.startswith("mcp__")):
+        if answer.doubtful and call.name.startswith("mcp__"):
             answer.result.rejected = False
             answer.refusal = None
-        if call:
-            call.result = answer.result
-        elif answer.id:  # parallel calls: a result can be written before the line of its call
-            self._early[answer.id] = answer.result
+        call.result = answer.result
         if answer.refusal:
             self._message(answer.refusal)
-        if name in ("AskUserQuestion", ""):
-            self._decisions(answer.result, asked=bool(name))
+        if call.name == "AskUserQuestion":
+            self._decisions(answer.result, questions(call.input))
 
-    def _decisions(self, result: Result, *, asked: bool) -> None:
-        texts = decisions(result.data)
-        if asked and not texts:
-            texts = decisions_in_text(result.text)
+    def _decisions(self, result: Result, asked: Sequence[str]) -> None:
+        texts = decisions(result.data) or decisions_in_text(result.text, asked)
         for text in texts:
             self._message(Message("user", "answer", text, result.place, result.timestamp))
 

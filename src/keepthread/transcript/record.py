@@ -13,7 +13,7 @@ class Answer:
     """A tool result before it has met its call.
 
     `refusal` holds the user's words when the call was rejected; `doubtful` says that nothing but the
-    text itself speaks for a rejection, which an MCP server's text can forge.
+    text itself speaks for a rejection, as in old versions, which an MCP server's text can forge.
     """
 
     id: str

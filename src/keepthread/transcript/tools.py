@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from keepthread.transcript.model import Call, Message, Result
@@ -43,6 +44,7 @@ _DROPPED = frozenset(
 )
 # The user's decisions and the plan: kept whole as far as any text is.
 _WHOLE = frozenset(("plan", "answers", "annotations"))
+_REJECTED = "User rejected tool use"
 _VALUE = 1_000
 _ENTRIES = 100
 _DEPTH = 5
@@ -74,14 +76,14 @@ def answer(block: dict[str, Any], raw: dict[str, Any], record: Record, budget: B
         data["cancelled"] = True
     if is_error and text.startswith(INTERRUPTED):
         data["interrupted"] = True
-    rejected = _is_rejected(text, is_error=is_error, detail=detail, denial=denial)
+    rejected = is_error and _is_rejected(text, detail, denial, record.version)
     result = Result(text, is_error, rejected, record.place, record.timestamp, data)
     found = Answer(string(block.get("tool_use_id")), result)
     if rejected:
         found.refusal = Message(
             "user", "rejection", refusal_words(text), record.place, record.timestamp, record.cwd
         )
-        found.doubtful = denial is None and names_denials(record.version)
+        found.doubtful = denial is None and detail != _REJECTED
     return found
 
 
@@ -97,11 +99,27 @@ def decisions(data: dict[str, Any]) -> list[str]:
     return found
 
 
-def decisions_in_text(text: str) -> list[str]:
-    """Return the same from the text of the result, for records that lack the structured answer."""
+def decisions_in_text(text: str, asked: Sequence[str]) -> list[str]:
+    """Return the same from the text of the result, for records that lack the structured answer.
+
+    Only the questions that were asked are looked for, each once: an answer may hold what looks like another one.
+    """
     if not text.startswith("User has answered your questions:"):
         return []
-    return [f"{question} -> {words}" for question, words in _ANSWERED.findall(text)]
+    given: dict[str, str] = {}
+    for question, words in _ANSWERED.findall(text):
+        if question in asked:
+            given.setdefault(question, words)
+    return [f"{question} -> {words}" for question, words in given.items()]
+
+
+def questions(given: dict[str, Any]) -> list[str]:
+    """Return what a call of AskUserQuestion asks, from its input."""
+    listed = given.get("questions")
+    return [
+        string(mapping(each).get("question"))
+        for each in (listed if isinstance(listed, list) else [])
+    ]
 
 
 def slim_input(arguments: dict[str, Any], budget: Budget) -> dict[str, Any]:
@@ -168,7 +186,11 @@ def _block_text(block: dict[str, Any]) -> str:
     return ""
 
 
-def _is_rejected(text: str, *, is_error: bool, detail: Any, denial: Any) -> bool:
-    if denial is not None:
+def _is_rejected(text: str, detail: Any, denial: Any, version: str) -> bool:
+    """Return whether the user refused: by the host's mark, which every version that writes it writes each time.
+
+    Any tool may print the words, so they count only for versions without the mark.
+    """
+    if denial is not None or names_denials(version):
         return bool(denial == "user-rejected")
-    return is_error and (bool(detail == "User rejected tool use") or text.startswith(REFUSALS))
+    return bool(detail == _REJECTED) or text.startswith(REFUSALS)

@@ -148,7 +148,7 @@ def _emptied(name: str) -> list[str]:
 def _output(
     arguments: list[str], root: str, environment: dict[str, str], deadline: float
 ) -> bytes | None:
-    """Return what git writes, or None when it fails or has not ended by the deadline: then its whole group is killed."""
+    """Return what git writes, or None when it fails or has not ended by the deadline, when its group is killed."""
     import subprocess
 
     if not environment["PATH"]:
