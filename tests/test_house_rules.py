@@ -132,6 +132,7 @@ LIGHT = {
     "keepthread.files",
     "keepthread.handlers",
     "keepthread.handoff",
+    "keepthread.handoff.alive",
     "keepthread.handoff.failures",
     "keepthread.handoff.inject",
     "keepthread.handoff.late",

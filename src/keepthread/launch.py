@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from keepthread import redact
 from keepthread.handoff import circuit
+from keepthread.handoff.alive import running, stamp
 from keepthread.handoff.checkpoint import mark_of
-from keepthread.handoff.inject import running, settle
+from keepthread.handoff.inject import settle
 from keepthread.handoff.model import Handoff, Reason
 from keepthread.handoff.publish import Outlet
 from keepthread.handoff.store import read_worker, update_worker
@@ -85,7 +86,7 @@ def as_process(worker: dict[str, Any], run: str, pid: int) -> dict[str, Any]:
     """Return worker.json's content with the process of this run, unless it has ended or another run is on."""
     if worker.get("run") != run or worker.get("state") != "running":
         return worker
-    return {**worker, "pid": pid}
+    return {**worker, **stamp(pid)}
 
 
 def _job(handoff: Handoff, task: Task) -> dict[str, Any]:
@@ -94,7 +95,7 @@ def _job(handoff: Handoff, task: Task) -> dict[str, Any]:
     return {
         "state": "running",
         "run": os.urandom(8).hex(),
-        "pid": os.getpid(),
+        **stamp(os.getpid()),
         "started": time.time(),
         "key": f"{handoff['meta']['ordinal']}:{position}",
         "mark": mark_of(handoff),

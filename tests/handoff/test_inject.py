@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from keepthread.handoff import inject
+from keepthread.handoff import alive, inject
+from keepthread.handoff.alive import stamp
 from tests.support.session import SESSION, SessionFile
 
 OTHER = "22222222-2222-4222-8222-222222222222"
@@ -78,7 +79,7 @@ def test_a_process_that_has_ended_unnoticed_does_not_run():
     assert child.stdout is not None
     child.stdout.read()  # its end; from here on it is a zombie, since nobody has waited for it
     end = time.monotonic() + 60
-    while inject.running({"state": "running", "pid": child.pid}):
+    while alive.running({"state": "running", "pid": child.pid}):
         assert time.monotonic() < end
         time.sleep(0.01)
     child.stdout.close()
@@ -86,10 +87,36 @@ def test_a_process_that_has_ended_unnoticed_does_not_run():
 
 
 @pytest.mark.parametrize("hours", [-25, -1, 1, 25])
-def test_a_worker_started_at_another_time_of_the_clock_is_none(hours):
+@pytest.mark.parametrize("told", [True, False])
+def test_a_clock_that_is_set_ends_no_worker(monkeypatch, hours, told):
+    """With what the system tells of the process, and where it tells nothing."""
+    if not told:
+        monkeypatch.setattr(alive, "_stat", lambda pid: [])
+    job = {"state": "running", "started": time.time() + 3600 * hours, **stamp(os.getpid())}
+    assert alive.running(job)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the system tells nothing")
+def test_the_number_of_another_process_and_another_boot_are_no_worker(monkeypatch):
+    job = {"state": "running", **stamp(os.getpid())}
+    assert alive.running(job)
+    assert not alive.running({**job, "pid": 1})
+    monkeypatch.setattr(alive, "_boot", lambda: "another")
+    assert not alive.running(job)
+
+
+@pytest.mark.parametrize("seconds", [-1_000.0, 1_000.0])
+def test_where_the_system_tells_nothing_a_worker_ends_with_its_longest_time(monkeypatch, seconds):
+    monkeypatch.setattr(alive, "_stat", lambda pid: [])
+    job = {"state": "running", **stamp(os.getpid())}
+    assert not alive.running({**job, "monotonic": job["monotonic"] + seconds})
+
+
+@pytest.mark.parametrize("hours", [-25, -1, 1, 25])
+def test_what_an_older_version_left_is_held_against_the_clock(hours):
     job = {"state": "running", "pid": os.getpid(), "started": time.time() + 3600 * hours}
-    assert not inject.running(job)
-    assert inject.running({**job, "started": time.time()})
+    assert not alive.running(job)
+    assert alive.running({**job, "started": time.time()})
 
 
 def test_a_session_finds_its_own_or_its_parents_context(tmp_path):

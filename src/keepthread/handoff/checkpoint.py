@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, cast
 
 from keepthread import redact
 from keepthread.errors import KeepthreadError
+from keepthread.handoff.alive import running
 from keepthread.handoff.facts.collect import collect
 from keepthread.handoff.facts.git import git_state
-from keepthread.handoff.inject import running
 from keepthread.handoff.merge import carry
 from keepthread.handoff.model import Git, Handoff, Reason, Trigger
 from keepthread.handoff.publish import Outlet, publish
@@ -143,7 +143,8 @@ def _redacted(handoff: Handoff, transcript: Transcript, secrets: Sequence[str]) 
 
 def known_secrets(transcript: Transcript, secrets: Sequence[str]) -> list[str]:
     """Return the secrets to be taken out wherever they stand: those given, and those the session gives away."""
-    return [*secrets, *exposed(_texts(transcript))]
+    calls = (item.input for item in reversed(transcript.items) if isinstance(item, Call))
+    return [*secrets, *exposed(_texts(transcript), calls)]
 
 
 def _texts(transcript: Transcript) -> Iterator[str]:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from keepthread.files import make_private, read_regular
+from keepthread.handoff.alive import running
 from keepthread.host.locations import inside_any, project_root, session_dir
 
 TYPE_CHECKING = False
@@ -25,7 +26,6 @@ _BETWEEN = 0.3  # seconds; the files of one handoff are written within milliseco
 _DAY = 86_400
 _NEWS = 1_800  # units of what happened since the handoff
 _LEFT_OUT = "\n… what stood here was left out for what is new."
-_LONGEST = 180.0  # seconds; a worker ends itself long before
 DEFAULTS: Mapping[str, Any] = {
     "disable": False,
     "join": 3.0,
@@ -87,35 +87,6 @@ def settle(folder: str, join: float) -> bool:
             return True
         time.sleep(_POLL)
     return False
-
-
-def running(worker: dict[str, Any] | None) -> bool:
-    """Return whether this worker is at work. One that was killed left its state behind, but no process."""
-    if worker is None or worker.get("state") != "running":
-        return False
-    pid, started = worker.get("pid"), worker.get("started")
-    if not isinstance(pid, int) or pid <= 0:
-        return False
-    if isinstance(started, (int, float)) and abs(time.time() - started) > _LONGEST:
-        return False  # its number may be another process's by now
-    if os.name == "nt":
-        return True  # there os.kill(pid, 0) would end the process
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:
-        pass  # alive, and another user's
-    return not _is_zombie(pid)
-
-
-def _is_zombie(pid: int) -> bool:
-    """Return whether the process has ended and only its parent has not taken note: in a container nobody may."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read(1024).rpartition(b")")[2].split()[:1] == [b"Z"]
-    except OSError:
-        return False  # another system; or gone this instant, which the next look shows
 
 
 def find(state: str, session_id: str, transcript_path: str) -> dict[str, Any] | None:

@@ -14,9 +14,10 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from keepthread import files, log
+from keepthread.handoff.alive import running
 from keepthread.handoff.cleared import FOLDER as CLEARED
 from keepthread.handoff.cleared import LASTS
-from keepthread.handoff.inject import read_json, running
+from keepthread.handoff.inject import read_json
 from keepthread.handoff.lock import at_once
 
 STAMP = "tidied"
