@@ -21,7 +21,7 @@ _TYPES = ["feedback", "project", "reference", "user"]
 _scope = click.option(
     "--scope",
     type=click.Choice(["team", "private"]),
-    default="",
+    callback=lambda _context, _option, value: value or "",
     help="Only the team's memory, or only your own.",
 )
 

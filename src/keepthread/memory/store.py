@@ -148,7 +148,6 @@ class Memory:
         """
         check_key(key)
         entry = replace(entry, updated=_stamp(self.now()))
-        self._checked(key, entry)
         with self._changing():
             before = self.directory.read(key)
             with suppress(BadEntry):

@@ -1,0 +1,338 @@
+"""The memory commands as their user sees them."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from click.testing import CliRunner
+
+from keepthread import cli
+from keepthread.host.sessions import _sanitised
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+class Ran(NamedTuple):
+    """What a command left."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self):
+        """Return what it printed as JSON."""
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch) -> Path:
+    """Stand in a project."""
+    folder = tmp_path / "project"
+    (folder / ".git").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
+        monkeypatch.setenv(name, os.devnull)
+    return folder
+
+
+@pytest.fixture
+def run(project):
+    """Return a function that runs `keepthread memory` with arguments."""
+
+    def go(*arguments: str, typed: str | bytes = "", code: int = 0) -> Ran:
+        runner = CliRunner()
+        found = {}
+
+        def invoke() -> None:
+            found["code"] = cli.run(
+                lambda **_: cli.cli.main(["memory", *arguments], standalone_mode=False)
+            )
+
+        with runner.isolation(input=typed) as streams:
+            invoke()
+            ran = Ran(found["code"], streams[0].getvalue().decode(), streams[1].getvalue().decode())
+        assert ran.code == code, ran
+        return ran
+
+    return go
+
+
+@pytest.fixture
+def editor(tmp_path, monkeypatch):
+    """Return a function that sets what an editor does with its file."""
+
+    def use(code: str) -> None:
+        script = tmp_path / "editor.py"
+        script.write_text(f"import sys\npath = sys.argv[-1]\ntext = open(path).read()\n{code}\n")
+        monkeypatch.setenv("VISUAL", f"{sys.executable} {script}")
+
+    return use
+
+
+def test_the_life_of_an_entry(run, project):
+    """Set up, add, list, show, edit, move, search, remove."""
+    assert run("init").out == f"The team's memory is {project}/.claude/team-memory\n"
+    assert (
+        run("add", "http/client.md", "Use", "httpie.", "--type", "project").out
+        == "Added http/client.md (team)\n"
+    )
+    assert run("list", "--json").json() == [
+        {
+            "key": "http/client.md",
+            "type": "project",
+            "description": "Use httpie.",
+            "scope": "team",
+            "expires": "",
+        }
+    ]
+    shown = run("show", "http/client.md", "--json").json()
+    assert shown["text"].endswith("---\nUse httpie.\n")
+    assert (
+        run("edit", "http/client.md", typed="Use httpie 3.\n").out
+        == "Changed http/client.md (team)\n"
+    )
+    assert "type: project" in run("show", "http/client.md").out
+    assert run("mv", "http/client.md", "client.md").out == "Moved http/client.md to client.md\n"
+    assert run("search", "httpie").out == "client.md (team)\n    Use httpie 3.\n"
+    assert run("check").out == "Nothing to complain about.\n"
+    assert run("rm", "client.md").out == "Deleted client.md (team)\n"
+    assert run("list").out == "No entries yet. Write one: keepthread memory add KEY TEXT\n"
+
+
+def test_what_is_written_is_private_and_kept_out_of_git_where_it_is_made_anew(run, project):
+    """Folders 0700, files 0600; MEMORY.md and the lock are not shared."""
+    run("init")
+    run("add", "a.md", "x", "--type", "project")
+    folder = project / ".claude" / "team-memory"
+
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+    assert {"/.lock", "/MEMORY.md"} <= set((folder / ".gitignore").read_text().splitlines())
+
+
+def test_private_types_go_to_the_user_s_own_folder(run, project, home):
+    """user and feedback; a feedback may be shared on purpose, a user entry never."""
+    run("add", "me.md", "I am Ada.", "--type", "user")
+    run("add", "tone.md", "Be brief.", "--type", "feedback")
+    assert not (project / ".claude").exists()
+    assert run("add", "p.md", "x", "--type", "project", code=1).err.endswith(
+        "Set it up: keepthread memory init\n"
+    )
+    run("init")
+    run("add", "lint.md", "Run ruff.", "--type", "feedback", "--scope", "team")
+    refused = run("add", "me2.md", "I am Bob.", "--type", "user", "--scope", "team", code=1)
+
+    assert "is private and not shared" in refused.err
+    rows = {row["key"]: row["scope"] for row in run("list", "--json").json()}
+    assert rows == {"me.md": "private", "tone.md": "private", "lint.md": "team"}
+    assert len([*(home / ".claude" / "keepthread" / "memory").glob("*/me.md")]) == 1
+    assert [row["key"] for row in run("list", "--scope", "team", "--json").json()] == ["lint.md"]
+
+
+def test_a_key_in_both_memories_has_to_be_told_apart(run):
+    """Nothing is guessed."""
+    run("init")
+    run("add", "a.md", "team", "--type", "project")
+    run("add", "a.md", "mine", "--type", "project", "--scope", "private")
+
+    assert "--scope team or --scope private" in run("show", "a.md", code=1).err
+    assert run("show", "a.md", "--scope", "private").out.endswith("mine\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("add", "../x.md", "x", "--type", "project"), "dot segment\n  This one would do: x.md"),
+        (("add", "x", "x", "--type", "project"), "no .md file\n  This one would do: x.md"),
+        (("add", "MEMORY.md", "x", "--type", "project"), "is generated"),
+        (("add", "x.md", "x"), "An entry needs a type"),
+        (("add", "x.md", "x", "--type", "project", "--expires", "soon"), "no date"),
+        (("add", "x.md", TOKEN, "--type", "project"), "rule github-token"),
+        (("show", "no.md"), "There is no entry 'no.md'"),
+        (("rm", "/"), "absolute"),
+        (("rm", ""), "empty"),
+        (("mv", "no.md", "x.md"), "There is no entry 'no.md'"),
+        (("show", "a\x1b[2J.md"), "control/invisible char"),
+    ],
+)
+def test_a_refusal_names_the_rule_and_shows_neither_secret_nor_control(run, arguments, told):
+    """Exit code 1."""
+    run("init")
+    ran = run(*arguments, code=1)
+
+    assert told in ran.err
+    assert TOKEN not in ran.err + ran.out
+    assert "\x1b" not in ran.err + ran.out
+    assert run("list", "--json").json() == []
+
+
+def test_text_may_come_with_its_own_head_on_standard_input(run):
+    """What is given beside it counts more."""
+    run("init")
+    whole = "---\nname: n\ntype: reference\nauthor: Ada\n---\nbody\n"
+    run("add", "a.md", "--type", "project", typed=whole)
+
+    shown = run("show", "a.md", "--json").json()
+    assert (shown["type"], shown["name"], shown["author"]) == ("project", "n", "Ada")
+
+
+def test_standard_input_that_is_no_text_is_refused(run):
+    """Not stored as marks of replacement."""
+    run("init")
+
+    assert "no UTF-8" in run("add", "a.md", "--type", "project", typed=b"\xff\xfe", code=1).err
+
+
+def test_an_entry_may_be_written_and_changed_in_an_editor(run, editor):
+    """An editor that saves nothing changes nothing."""
+    run("init")
+    editor("open(path, 'w').write(text.replace('description:', 'description: short') + 'long\\n')")
+    run("add", "a.md", "--type", "project")
+    assert "description: short" in run("show", "a.md").out
+    editor("open(path, 'w').write(text.replace('long', 'longer'))")
+    run("edit", "a.md")
+    assert run("show", "a.md").out.endswith("longer\n")
+    editor("pass")
+
+    assert "no change" in run("edit", "a.md", code=1).err
+
+
+def test_an_edit_that_comes_too_late_shows_the_difference_and_keeps_what_was_typed(
+    run, project, editor
+):
+    """Somebody else's change while the editor was open."""
+    run("init")
+    run("add", "a.md", "one", "--type", "project")
+    path = project / ".claude" / "team-memory" / "a.md"
+    editor(
+        f"there = {str(path)!r}\nother = open(there).read()\n"
+        "open(there, 'w').write(other.replace('one', 'theirs'))\n"
+        "open(path, 'w').write(text.replace('one', 'mine'))"
+    )
+    ran = run("edit", "a.md", code=1)
+
+    assert "-theirs\n+mine\n" in ran.err
+    kept = ran.err.partition("Your text is kept in ")[2].splitlines()[0]
+    assert Path(kept).read_text().endswith("mine\n")
+    assert path.read_text().endswith("theirs\n")
+
+
+def test_a_version_given_with_an_edit_or_removal_guards_it(run):
+    """As scripts and agents use it."""
+    run("init")
+    first = run("add", "a.md", "one", "--type", "project", "--json").json()["version"]
+    second = run("edit", "a.md", "--base", first, typed="two\n").out
+    assert second == "Changed a.md (team)\n"
+
+    assert (
+        "changed by somebody else"
+        in run("edit", "a.md", "--base", first, typed="three\n", code=1).err
+    )
+    assert "changed by somebody else" in run("rm", "a.md", "--base", first, code=1).err
+    assert run("show", "a.md").out.endswith("two\n")
+
+
+def test_what_is_kept_of_a_refused_text_holds_no_secret(run, home):
+    """Its user finds the rest of it."""
+    run("init")
+    ran = run("add", "a.md", f"long story {TOKEN}", "--type", "project", code=1)
+    kept = Path(ran.err.partition("Your text is kept in ")[2].splitlines()[0])
+
+    assert kept.read_text() == "long story [REDACTED:github-token]"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+
+
+def test_check_ends_with_1_when_there_is_an_error(run, project):
+    """And prints them as JSON."""
+    run("init")
+    run("add", "a.md", "x", "--type", "project")
+    (project / ".claude" / "team-memory" / "out.md").symlink_to("/etc/passwd")
+
+    assert run("check", code=1).out.startswith("error: out.md (team): skipped: a link")
+    assert run("check", "--json", code=1).json()[0]["error"] is True
+
+
+def test_another_folder_is_remembered_for_its_user_and_may_be_a_link(run, project, tmp_path):
+    """Nothing in the repository can choose it."""
+    real = tmp_path / "real"
+    real.mkdir()
+    (tmp_path / "link").symlink_to(real)
+    run("init", "--dir", str(tmp_path / "link"))
+    run("add", "a.md", "x", "--type", "project")
+
+    assert (real / "a.md").exists()
+    assert not (project / ".claude").exists()
+
+
+@pytest.mark.parametrize("at", [".claude", ".claude/team-memory"])
+def test_a_link_of_the_repository_s_making_is_not_followed(run, project, tmp_path, at):
+    """Neither by init nor by anything else."""
+    out = tmp_path / "out" / "team-memory"
+    out.mkdir(parents=True)
+    (out / "x.md").write_text("outside\n")
+    (project / at).parent.mkdir(exist_ok=True)
+    (project / at).symlink_to(out if at.endswith("memory") else out.parent)
+
+    for arguments in (
+        ("init",),
+        ("list",),
+        ("show", "x.md"),
+        ("rm", "x.md"),
+        ("search", "outside"),
+    ):
+        assert "--dir FOLDER" in run(*arguments, code=1).err
+    assert sorted(path.name for path in out.iterdir()) == ["x.md"]
+
+
+def test_what_the_host_noted_is_taken_over_once(run, project, home):
+    """Into the user's own memory; secrets and links stay behind, and are named."""
+    folder = home / ".claude" / "projects" / _sanitised(str(project)) / "memory"
+    folder.mkdir(parents=True)
+    (folder / "MEMORY.md").write_text("- [a](a.md)\n")
+    (folder / "a.md").write_text(
+        "---\nname: a\ndescription: d\nmetadata:\n  type: project\nmodified: 2026-01-02T03:04:05Z\n---\nbody\n"
+    )
+    (folder / "b.md").write_text(f"---\ntype: user\n---\n{TOKEN}\n")
+    (folder / "l.md").symlink_to("/etc/passwd")
+    ran = run("import")
+    assert ran.out.splitlines()[-1] == "1 added, 0 known, 2 refused"
+    assert TOKEN not in ran.out
+    assert run("import").out.splitlines()[-1] == "0 added, 1 known, 2 refused"
+    shown = run("show", "a.md", "--json").json()
+
+    assert (shown["scope"], shown["updated"]) == ("private", "2026-01-02T03:04:05+00:00")
+    run("init")
+    results = run("import", "--share", "--json").json()
+    assert {one["key"]: one["result"] for one in results} == {
+        "a.md": "added",
+        "b.md": "refused",
+        "l.md": "refused",
+    }
+
+
+def test_without_the_host_s_memory_the_import_says_where_it_looked(run, home):
+    """And how to name another folder."""
+    ran = run("import", code=1)
+
+    assert str(home) in ran.err
+    assert "--from FOLDER" in ran.err
+
+
+def test_what_others_wrote_cannot_move_the_cursor(run, project):
+    """In listings, entries and findings."""
+    run("init")
+    folder = project / ".claude" / "team-memory"
+    (folder / "a.md").write_text(
+        '---\ndescription: "x\\u001b[2J"\ntype: project\n---\ny\x1b[2J\u202e\n'
+    )
+
+    for arguments in (("list",), ("show", "a.md"), ("search", "y"), ("check",)):
+        out = run(*arguments).out
+        assert "\x1b" not in out
+        assert "\u202e" not in out
