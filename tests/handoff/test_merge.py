@@ -295,6 +295,44 @@ def test_nothing_grows_from_compaction_to_compaction() -> None:
     assert all(text.count("(from the") <= 1 for text in handoff["completed_tasks"])
 
 
+def a_computed_partial(number: int) -> Handoff:
+    """Return a partial that computed something of its own in every field of judgement."""
+    partial = make_partial(
+        meta={"generated_at": f"2026-11-01T1{number}:00:00Z"},
+        next_steps=[f"wait for the user: ask {number}"],
+        open_questions=[f"Question {number}?"],
+        resume_prompt=f"Go on with {number}",
+    )
+    state = partial["current_state"]
+    state["in_flight"] = f"at {number}"
+    state["works"], state["broken"] = [f"check {number} passes"], [f"check {number} fails"]
+    return partial
+
+
+def test_what_a_partial_computed_is_not_carried_as_judgement() -> None:
+    """Seven compactions without a complete handoff: the newest state alone stands."""
+    handoff = a_computed_partial(0)
+    for number in range(1, 8):
+        handoff = carry(a_computed_partial(number), handoff, now=f"2026-11-01T1{number}:00:00Z")
+
+    state = handoff["current_state"]
+    assert handoff["next_steps"] == ["wait for the user: ask 7"]
+    assert handoff["open_questions"] == ["Question 7?"]
+    assert (state["works"], state["broken"]) == (["check 7 passes"], ["check 7 fails"])
+    assert carry(make_empty(), a_computed_partial(1), now=NOW)["resume_prompt"] == ""
+
+
+def test_judgement_goes_on_through_partials() -> None:
+    """What the last complete handoff says stays, behind what is computed, however many partials follow."""
+    handoff = make_handoff()
+    steps = handoff["next_steps"]
+    for number in range(1, 8):
+        handoff = carry(a_computed_partial(number), handoff, now=f"2026-11-01T1{number}:00:00Z")
+
+    assert handoff["next_steps"][0] == "wait for the user: ask 7"
+    assert [unmarked(step) for step in handoff["next_steps"][1:]] == steps
+
+
 def test_the_newest_ask_stands_beside_the_carried_task() -> None:
     """The old task with its age, and what was asked since; the latter is replaced, not piled up."""
     first = carry(make_partial(task="Second ask"), make_handoff(task="First ask"), now=NOW)

@@ -98,10 +98,12 @@ def _judge(handoff: Handoff, answer: ModelAnswer) -> None:
 
 
 def carry(partial: Handoff, previous: Handoff, *, now: str) -> Handoff:
-    """Return the partial with the judgement of the session's previous handoff behind what was computed.
+    """Return the partial with the judgement of the session's last complete handoff behind what was computed.
 
-    Everything carried bears its age once: "(from the handoff 2 h ago)". Carrying the same handoff twice changes
-    nothing, and nothing grows from compaction to compaction. Neither argument is changed.
+    What an earlier partial computed of the state, the questions and the next steps was true then and is no judgement:
+    of a partial only what it carries itself goes on. Everything carried bears its age once: "(from the handoff 2 h
+    ago)". Carrying the same handoff twice changes nothing, and nothing grows from compaction to compaction. Neither
+    argument is changed.
 
     Args:
         partial: the newer handoff, computed.
@@ -114,24 +116,30 @@ def carry(partial: Handoff, previous: Handoff, *, now: str) -> Handoff:
     def old(texts: Sequence[str]) -> list[str]:
         return [aged(text, written, now) for text in texts if text.strip()]
 
+    def judged(texts: Sequence[str]) -> list[str]:
+        complete = previous["meta"]["status"] == "complete"
+        return old([text for text in texts if complete or is_aged(text)])
+
     state, before = handoff["current_state"], previous["current_state"]
     handoff["session_started"] = previous["session_started"] or handoff["session_started"]
     handoff["task"] = _carried_task(handoff["task"], previous["task"], written, now)
     handoff["completed_tasks"] = distinct(
         [*handoff["completed_tasks"], *old(previous["completed_tasks"])], _MAX_ITEMS
     )
-    state["in_flight"] = state["in_flight"] or "".join(old([before["in_flight"]]))
-    state["works"] = distinct([*state["works"], *old(before["works"])], _MAX_ITEMS)
-    state["broken"] = distinct([*state["broken"], *old(before["broken"])], _MAX_ITEMS)
+    state["in_flight"] = state["in_flight"] or "".join(judged([before["in_flight"]]))
+    state["works"] = distinct([*state["works"], *judged(before["works"])], _MAX_ITEMS)
+    state["broken"] = distinct([*state["broken"], *judged(before["broken"])], _MAX_ITEMS)
     _carry_lists(handoff, previous, now)
     handoff["files_touched"] = _old_summaries(handoff["files_touched"], previous["files_touched"])
     handoff["open_questions"] = distinct(
-        [*handoff["open_questions"], *old(previous["open_questions"])], _MAX_ITEMS
+        [*handoff["open_questions"], *judged(previous["open_questions"])], _MAX_ITEMS
     )
     handoff["next_steps"] = distinct(
-        [*handoff["next_steps"], *old(previous["next_steps"])], _MAX_STEPS
+        [*handoff["next_steps"], *judged(previous["next_steps"])], _MAX_STEPS
     )
-    handoff["resume_prompt"] = handoff["resume_prompt"] or "".join(old([previous["resume_prompt"]]))
+    handoff["resume_prompt"] = handoff["resume_prompt"] or "".join(
+        judged([previous["resume_prompt"]])
+    )
     return handoff
 
 

@@ -115,6 +115,21 @@ def test_what_the_previous_handoff_knew_is_carried_over():
     assert handoff["facts"]["todos"] == [{"text": "open one", "status": "pending"}]
 
 
+def test_what_the_agent_last_asked_is_open_until_the_user_speaks():
+    talk = Talk()
+    talk.user("write the docs")
+    talk.reply("Which tone do you want?")
+    first = collected(talk.transcript())
+
+    silent = collected(Talk().transcript(), previous=first)
+    after = Talk()
+    after.user("a plain one, and then the examples")
+    spoken = collected(after.transcript(), previous=first)
+
+    assert silent["open_questions"][0].startswith("Which tone do you want? (from")
+    assert spoken["open_questions"] == []
+
+
 def test_carrying_over_again_and_again_adds_nothing():
     talk = Talk()
     talk.user("Never push.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from keepthread.handoff.model import FileTouched, Handoff, Identifier, RuledOut, Todo
-from keepthread.handoff.wording import aged, unmarked
+from keepthread.handoff.wording import aged, is_aged, unmarked
 
 _MOST_FILES = 60
 _MOST_IDENTIFIERS = 80
@@ -61,12 +61,15 @@ def ruled_out(fresh: Sequence[RuledOut], previous: Handoff, now: str) -> list[Ru
     return [*(entry for entry in older if entry["approach"] not in fresh_names), *fresh][-30:]
 
 
-def questions(fresh: Sequence[str], previous: Handoff, now: str) -> list[str]:
-    """Return the fresh questions and those still open, marked with their age."""
+def questions(fresh: Sequence[str], previous: Handoff, now: str, *, spoken: bool) -> list[str]:
+    """Return the fresh questions and those still open, marked with their age.
+
+    What a partial computed is what the agent's last words asked: once the user has spoken, it is asked no longer.
+    """
     written = previous["meta"]["generated_at"]
-    return list(
-        dict.fromkeys([*fresh, *(aged(text, written, now) for text in previous["open_questions"])])
-    )[:20]
+    all_open = previous["meta"]["status"] == "complete" or not spoken
+    older = [text for text in previous["open_questions"] if all_open or is_aged(text)]
+    return list(dict.fromkeys([*fresh, *(aged(text, written, now) for text in older)]))[:20]
 
 
 def identifiers(fresh: list[Identifier], previous: Handoff, most: int) -> list[Identifier]:

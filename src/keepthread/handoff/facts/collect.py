@@ -118,7 +118,9 @@ def _document(base: _Collected, paths: Paths, git: Git, pins: Sequence[str]) -> 
     questions = messages.open_questions(base.items)
     if base.previous is not None:
         task = carry.task(task, base.previous)
-        questions = carry.questions(questions, base.previous, base.now)
+        questions = carry.questions(
+            questions, base.previous, base.now, spoken=messages.said(base.items) != []
+        )
     current = _current_state(base)
     answered = messages.is_answered(base.items, base.todos)
     steps = state.next_steps(
