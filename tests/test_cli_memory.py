@@ -31,7 +31,7 @@ class Ran(NamedTuple):
 
 
 @pytest.fixture
-def project(tmp_path, monkeypatch) -> Path:
+def project(tmp_path: Path, monkeypatch) -> Path:
     """Stand in a project."""
     folder = tmp_path / "project"
     (folder / ".git").mkdir(parents=True)

@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from datetime import datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
@@ -237,9 +238,12 @@ def test_only_what_changed_is_read_again(memory, place, monkeypatch):
     (place.team / "3.md").write_text("changed\n")
     read = []
     real = index._read
-    monkeypatch.setattr(
-        index, "_read", lambda at, key, stat: read.append(key) or real(at, key, stat)
-    )
+
+    def noted(at, key, stat):
+        read.append(key)
+        return real(at, key, stat)
+
+    monkeypatch.setattr(index, "_read", noted)
 
     assert [row.description for row in memory.rows().rows] == ["d0", "d1", "d2", "changed", "d4"]
     assert read == ["3.md"]
@@ -322,7 +326,7 @@ def holder(place):
 
 def test_a_wait_is_bounded_and_names_the_holder(place, holder):
     """Before it begins, and when it is over."""
-    told = []
+    told: list[str] = []
     with Memory.open(str(place.team)) as memory:
         memory._wait, memory._waiting = 0.2, told.append
         with pytest.raises(LockTimeout) as caught:
@@ -427,7 +431,7 @@ def test_the_example_of_the_documentation_runs(tmp_path, monkeypatch):
     """As it stands in the package."""
     monkeypatch.chdir(tmp_path)
     example = (api.__doc__ or "").partition("\n\n")[2].partition("\nEvery error")[0]
-    space: dict[str, object] = {}
+    space: dict[str, Any] = {}
     exec("\n".join(line[4:] for line in example.splitlines()), space)
 
     assert [hit.key for hit in space["hits"]] == ["http/client.md"]
