@@ -65,7 +65,11 @@ def install(scope: str, dry_run: bool, as_json: bool) -> None:
 @cli.command()
 @_scope
 @_dry
-@click.option("--purge", is_flag=True, help="Remove the stored handoffs and the log too.")
+@click.option(
+    "--purge",
+    is_flag=True,
+    help="Remove keepthread's whole folder too: handoffs, pins, log, virtual environment; and the backups.",
+)
 @json_option
 def uninstall(scope: str, dry_run: bool, purge: bool, as_json: bool) -> None:
     """Take everything out again that install wrote, and nothing else."""
@@ -268,7 +272,10 @@ def report(out: str) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Show on standard error how many transcripts of how many are done."""
+    """Show on standard error how many transcripts of how many are done, where somebody looks."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
     with click.progressbar(length=1, file=sys.stderr, label="transcripts") as bar:
 
         def step(done: int, total: int) -> None:

@@ -165,8 +165,8 @@ def pin(text: str, session: str | None, env: Mapping[str, str], cwd: str) -> str
         text, session = (rest, "") if word == "--session" else (text, session)
         if not text.strip():
             return list_pins(pinned("", env, cwd))
-    if session is not None:
-        session = session or _target(Wish(), env, config_dir(env), cwd).session
+    if session is not None:  # a mistyped id would keep the text where nobody ever looks
+        session = _target(Wish(session=session), env, config_dir(env), cwd).session
     elif not project:
         raise KeepthreadError(f"There is no project at {cwd!r}", "Go to the project's folder.")
     secrets = redact.environment_secrets({**env, **load_config(env, config_dir(env)).user})

@@ -36,6 +36,8 @@ from keepthread.host.manifest import Manifest, Written
 from keepthread.host.settings_file import Snapshot
 
 _ATTEMPTS = 3
+_NOTHING = "Nothing to do"
+_DOCUMENTS = "Left in projects: docs/handoff-context.md where one was written, and its line in .git/info/exclude"
 
 
 class Report(NamedTuple):
@@ -127,12 +129,14 @@ def uninstall(
     if purge:
         _check_purge(state)
     report = _run(config_dir, state, scope, dry_run, partial(_plan, wanted=[], texts={}))
-    if purge and not dry_run:
-        return report._replace(changed=_purge(state, report.settings_path) or report.changed)
     if purge:
-        return report._replace(
-            notes=[*report.notes, f"{state} would be removed, with all handoffs"]
-        )
+        removed = _purged(state, report.settings_path)
+        if not dry_run:
+            _purge(state, report.settings_path)
+        notes = [note for note in report.notes if not (removed and note == _NOTHING)]
+        verb = "would be removed" if dry_run else "removed"
+        notes += [f"{thing} {verb}" for thing in removed]
+        return report._replace(changed=report.changed or bool(removed), notes=[*notes, _DOCUMENTS])
     return report._replace(notes=report.notes + _kept(state, report.settings_path, dry_run))
 
 
@@ -320,7 +324,7 @@ def _report(plan: _Plan, *, dry_run: bool) -> Report:
 
 def _outcome(plan: _Plan, dry_run: bool) -> list[str]:
     if not plan.changed:
-        return ["Nothing to do"]
+        return [_NOTHING]
     if dry_run:
         return []
     if not plan.after.hooks:
@@ -371,15 +375,20 @@ def _check_purge(state: str) -> None:
         raise KeepthreadError(f"{state} is not a folder that keepthread made", "Remove it by hand.")
 
 
-def _purge(state: str, settings_path: str) -> bool:
-    """Remove the state folder and the backups; return whether there was anything."""
-    found = settings_file.backups(settings_path)
+def _purged(state: str, settings_path: str) -> list[str]:
+    """Return in words what a purge takes away."""
+    found = [f"{state}, with all handoffs, pins, the log and the virtual environment,"]
+    found = found if os.path.isdir(state) else []
+    backups = settings_file.backups(settings_path)
+    return found + ([f"{len(backups)} of {settings_path}.keepthread-*"] if backups else [])
+
+
+def _purge(state: str, settings_path: str) -> None:
+    """Remove the state folder and the backups."""
     try:
-        for backup in found:
+        for backup in settings_file.backups(settings_path):
             os.unlink(backup)
         if os.path.isdir(state):
             shutil.rmtree(state)
-            return True
     except OSError as error:
         raise KeepthreadError(f"{error.filename} cannot be removed: {error.strerror}") from error
-    return bool(found)

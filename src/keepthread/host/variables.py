@@ -108,7 +108,11 @@ def _words(text: str, _env: Mapping[str, str]) -> str:
 
 
 def _document(text: str, env: Mapping[str, str]) -> str:
-    return "off" if text.lower() in _FALSE else _words(text, env)
+    if text.lower() in _FALSE:
+        return "off"
+    if os.path.isabs(text) or ".." in text.replace("\\", "/").split("/"):
+        raise BadValueError("a path inside the project, or off, is expected")
+    return _words(text, env)
 
 
 def _sources(text: str, _env: Mapping[str, str]) -> tuple[str, ...]:
