@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from keepthread import worker
+from keepthread.engines.model import Rung
 from keepthread.handoff.checkpoint import Job, take
 from keepthread.handoff.model import Handoff
+from keepthread.handoff.store import update_worker
 from keepthread.host.config import load
 from keepthread.launch import Task, outlet_of
 from keepthread.worker import upgrade
@@ -136,3 +139,30 @@ def test_without_time_for_a_second_call_there_is_none(
     assert len(claude.calls) == 1
     assert result["meta"]["status"] == "complete"
     assert "All tests pass" not in said(result)
+
+
+def test_what_an_engine_said_of_its_failure_stands_in_the_workers_line(
+    claude: FakeClaude, home: Path, tmp_path: Path
+) -> None:
+    """The reason alone does not tell which setting is missing."""
+    claude.answer(GOOD)
+    env = {**claude.env(home), "KEEPTHREAD_ENGINE": "command,facts"}
+    told: list[str] = []
+    file = SessionFile(tmp_path / "s" / f"{SESSION}.jsonl")
+    ledger(file)
+    config = replace(load(env, str(home / ".claude")), engine="command", document="off")
+    outlet = outlet_of(config, env)
+    taken = take(Job(SESSION, str(file.path), file.cwd, "auto"), outlet).handoff
+    update_worker(outlet.state, SESSION, lambda _: {"run": "r", "state": "running"})
+    upgrade(taken, Task(config, env, outlet), told)
+    assert told == ["command: KEEPTHREAD_COMMAND is not set"]
+
+
+def test_a_failure_is_told_in_one_line_without_secrets() -> None:
+    """Vendors' words come in many lines, and a key may be among them."""
+    token = "ghp" + "_" + "a1B2" * 9
+    rungs = [Rung("x", "no_login", 0.1, f"bad key\n{token} and MY-SECRET-77"), Rung("y", "ok", 0.1)]
+    [line] = worker._said_of([*rungs, rungs[0]], ["MY-SECRET-77"])
+    assert line.startswith("x: bad key ")
+    assert token not in line
+    assert "MY-SECRET-77" not in line

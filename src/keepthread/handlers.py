@@ -105,7 +105,8 @@ def _take(job: Job, task: Task, run: Run, named: str) -> Handoff:
     try:
         taken = take(job, outlet, reason=reason)
         meta = taken.handoff["meta"]
-        if reason is None and (meta["status"], meta["reason"]) == ("partial", None):
+        asks = reason is None and (meta["status"], meta["reason"]) == ("partial", None)
+        if asks and not taken.refused:
             start(taken.handoff, task)
             if task.config.mode == "wait":
                 wait(outlet.state, session, task.config.timeout)
@@ -116,7 +117,10 @@ def _take(job: Job, task: Task, run: Run, named: str) -> Handoff:
         return take(job, outlet._replace(state=""), reason=reason).handoff
     why = meta["reason"] or "" if job.transcript_path else "no_transcript"
     other = f"the transcript used is {job.transcript_path}" if job.transcript_path != named else ""
-    run.log(session, meta["status"] if taken.fresh else "unchanged", why, other)
+    if taken.refused:
+        run.log(session, "unchanged", "a newer handoff is stored", other)
+    else:
+        run.log(session, meta["status"] if taken.fresh else "unchanged", why, other)
     return taken.handoff
 
 

@@ -11,16 +11,16 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
-from keepthread import log
+from keepthread import log, redact
 from keepthread.engines import facts
 from keepthread.engines.choose import engines_for
 from keepthread.engines.fitted import Fitted
 from keepthread.engines.ladder import climb
-from keepthread.engines.model import Answer, Deadline, Engine, Outcome, Request
+from keepthread.engines.model import Answer, Deadline, Engine, Outcome, Request, Rung
 from keepthread.errors import KeepthreadError
 from keepthread.handoff import circuit
 from keepthread.handoff.audit import Evidence, audit, faults, retry_note
@@ -31,6 +31,7 @@ from keepthread.handoff.model import Handoff, ModelAnswer
 from keepthread.handoff.model import Rung as MetaRung
 from keepthread.handoff.publish import publish
 from keepthread.handoff.retention import Limits, tidy
+from keepthread.handoff.rewound import left_behind
 from keepthread.handoff.schema import answer_schema
 from keepthread.handoff.store import load, read_worker, update_worker
 from keepthread.host.config import Config
@@ -45,8 +46,10 @@ _CARRIES = 3  # tries; each is needed only when the session moved on during the 
 _GRACE = 15.0  # seconds past the deadline after which the worker ends itself, whatever hangs
 
 
-def upgrade(handoff: Handoff, task: Task) -> Handoff:
+def upgrade(handoff: Handoff, task: Task, told: list[str] | None = None) -> Handoff:
     """Ask the ladder and store what comes of it; return the newer handoff, complete or partial with its reason.
+
+    `told` is given what each engine that failed said of it, in one line without words of the transcript.
 
     Raises:
         KeepthreadError: KEEPTHREAD_ENGINE names an engine that does not exist.
@@ -80,7 +83,15 @@ def upgrade(handoff: Handoff, task: Task) -> Handoff:
         outcome = _both(outcome, climb(fitted, request, deadline))
         seconds = time.monotonic() - started
         result = _better(result, _settle(handoff, outcome, transcript, seconds, task.focus))
+    if told is not None:
+        told += _said_of(outcome.rungs, task.outlet.secrets)
     return _store(result, handoff, task)
+
+
+def _said_of(rungs: Sequence[Rung], secrets: Sequence[str]) -> list[str]:
+    """Return what each engine that failed said of it, and each only once."""
+    failed = [f"{rung.engine}: {rung.detail}" for rung in rungs if rung.detail]
+    return [redact.text(" ".join(line.split()), secrets) for line in dict.fromkeys(failed)]
 
 
 def _fitted(engine: Engine, material: Material, config: Config) -> Engine:
@@ -158,16 +169,26 @@ def _still_partial(
 def _store(result: Handoff, partial: Handoff, task: Task) -> Handoff:
     """Store the result; when the session has moved on meanwhile, its newest partial gets the answer carried over."""
     state, session = task.outlet.state, result["meta"]["session_id"]
-    stored = publish(result, task.outlet, partial=partial)
+    stored = not _written_anew(partial, state) and publish(result, task.outlet, partial=partial)
     if result["meta"]["status"] != "complete":
         return result
     for _ in range(_CARRIES):
         newest = None if stored else load(state, session)
         if newest is None or newest["meta"]["status"] != "partial":
             break
-        stored = publish(carry(newest, result, now=now()), task.outlet)
+        still = left_behind(result, _transcript_of(newest))
+        stored = publish(carry(newest, still, now=now()), task.outlet)
     note_complete(state, result)
     return result
+
+
+def _written_anew(partial: Handoff, state: str) -> bool:
+    """Return whether a handoff of a smaller transcript took the partial's place: its file was written anew."""
+    newest = load(state, partial["meta"]["session_id"]) if state else None
+    if newest is None:
+        return False
+    now_at, was_at = newest["meta"]["transcript"], partial["meta"]["transcript"]
+    return now_at["size"] < was_at["size"] and now_at["last_uuid"] != was_at["last_uuid"]
 
 
 def main(session_json: str, run: str) -> None:
@@ -186,9 +207,10 @@ def main(session_json: str, run: str) -> None:
     # SIGTERM unwinds, so that the child does not outlive its worker.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     outcome, reason, engine = "failed", "crash", ""
+    told: list[str] = []
     try:
         update_worker(state, session, lambda worker: as_process(worker, run, os.getpid()))
-        result = _run(session, config, env)
+        result = _run(session, config, env, told)
         if result is not None:
             outcome = result["meta"]["status"]
             reason, engine = result["meta"]["reason"] or "", result["meta"]["engine"]
@@ -205,6 +227,7 @@ def main(session_json: str, run: str) -> None:
             reason=reason,
             engine=engine,
             seconds=time.monotonic() - started,
+            detail="; ".join(told),
         )
         _ended(state, session, run, outcome, reason)
     limits = Limits(config.keep_sessions, config.keep_days)
@@ -223,14 +246,14 @@ def _ended(state: str, session: str, run: str, outcome: str, reason: str) -> Non
         update_worker(state, session, change)
 
 
-def _run(session: str, config: Config, env: Mapping[str, str]) -> Handoff | None:
+def _run(session: str, config: Config, env: Mapping[str, str], told: list[str]) -> Handoff | None:
     outlet = outlet_of(config, env)
     handoff = load(outlet.state, session)
     if handoff is None:
         return None
     job = read_worker(outlet.state, session) or {}
     focus, note = str(job.get("focus", "")), str(job.get("note", ""))
-    return upgrade(handoff, Task(config, env, outlet, focus, note))
+    return upgrade(handoff, Task(config, env, outlet, focus, note), told)
 
 
 def _watchdog(seconds: float) -> None:

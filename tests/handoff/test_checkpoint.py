@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from keepthread import worker
+from keepthread.handoff import checkpoint
 from keepthread.handoff.checkpoint import Job, mark_of, note_complete, take
 from keepthread.handoff.model import Handoff
-from keepthread.handoff.publish import Outlet
+from keepthread.handoff.publish import Outlet, publish
 from keepthread.handoff.store import load, read_worker, update_worker
+from keepthread.host.config import Config
+from keepthread.launch import Task
+from keepthread.transcript.read import read_transcript
 from tests.support.handoffs import make_handoff
 from tests.support.hook_runs import GOAL, RULE, small_talk
 from tests.support.session import SESSION, SessionFile
@@ -51,7 +57,7 @@ def test_the_first_one_is_fresh_and_its_reason_is_that_of_the_caller(file, outle
 
 def test_the_same_position_is_not_taken_again_but_on_demand(file, outlet):
     first = take(job(file), outlet)
-    assert take(job(file), outlet) == (first.handoff, False, None)
+    assert take(job(file), outlet) == (first.handoff, False, None, False)
     assert take(job(file), outlet, again=True).fresh
 
 
@@ -69,7 +75,7 @@ def test_after_a_boundary_without_talk_the_handoff_before_it_stands(file, outlet
     first = take(job(file), outlet).handoff
     file.boundary()
     for again in (False, True):
-        assert take(job(file), outlet, again=again) == (first, False, None)
+        assert take(job(file), outlet, again=again) == (first, False, None, False)
     file.user("And now the moons")
     taken = take(job(file), outlet)
     assert taken.fresh
@@ -145,7 +151,7 @@ def test_a_transcript_that_is_none_leaves_the_earlier_one_or_says_so(file, outle
     assert take(missing, outlet).handoff["meta"]["reason"] == "no_transcript"
     good = take(job(file), outlet).handoff
     assert good["task"] == GOAL
-    assert take(missing, outlet) == (good, False, None)
+    assert take(missing, outlet) == (good, False, None, False)
 
 
 def test_a_store_that_was_killed_before_its_last_step_is_finished(file, outlet, tmp_path):
@@ -153,7 +159,7 @@ def test_a_store_that_was_killed_before_its_last_step_is_finished(file, outlet, 
     context = tmp_path / "state" / "sessions" / SESSION / "context.json"
     before = context.read_bytes()
     context.unlink()
-    assert take(job(file), outlet) == (handoff, False, None)
+    assert take(job(file), outlet) == (handoff, False, None, False)
     assert context.read_bytes() == before
 
 
@@ -164,3 +170,93 @@ def test_a_secret_told_by_its_surroundings_is_out_of_names_and_cut_commands(file
     handoff = take(job(file), outlet).handoff
     assert secret not in json.dumps(handoff)
     assert not any(name["text"].startswith("[REDACTED") for name in handoff["facts"]["identifiers"])
+
+
+def ask_of(handoff: Handoff) -> str:
+    """Return the ask that waits for an answer."""
+    ask = handoff["facts"]["pending_ask"]
+    return ask["text"] if ask else ""
+
+
+def texts(handoff: Handoff) -> str:
+    """Return all words of a handoff."""
+    return json.dumps(handoff, ensure_ascii=False)
+
+
+def test_rules_and_asks_of_a_branch_that_was_rewound_are_not_carried(file, outlet):
+    """What was ruled before the rewind stays; the words taken back are nowhere but among what was dropped."""
+    before = file.last
+    file.user("From now on always use wget here, never httpie.")
+    file.assistant("Agreed.")
+    file.user("Fetch the tables of the harbour now.")
+    first = take(job(file), outlet).handoff
+    assert "wget" in texts(first)
+    file.rewind(before)
+    file.user("Never mind; draw the moon phases instead.")
+    second = take(job(file), outlet).handoff
+    rules = [rule["text"] for rule in second["constraints"]["rules"]]
+    assert RULE in rules
+    assert "wget" not in json.dumps([rules, second["next_steps"], second["resume_prompt"]])
+    assert "tables of the harbour" not in json.dumps(
+        [second["task"], second["next_steps"], second["resume_prompt"], second["facts"]]
+    )
+    assert ask_of(second).startswith("Never mind")
+
+
+def test_a_rewind_leaves_what_a_model_wrote_of_other_things(file, outlet):
+    """Ruled-out approaches and finished work stand in no branch of the talk."""
+    before = file.last
+    file.user("Fetch the tables of the harbour now.")
+    first = take(job(file), outlet).handoff
+    first["constraints"]["ruled_out"] = [{"approach": "SVG filters", "reason": "too slow"}]
+    first["next_steps"] = ["Fetch the tables"]
+    publish(first, outlet)
+    file.rewind(before)
+    file.user("Never mind; draw the moon phases instead.")
+    second = take(job(file), outlet).handoff
+    assert second["constraints"]["ruled_out"][0]["approach"] == "SVG filters"
+    assert "Fetch the tables" not in json.dumps(second["next_steps"])
+
+
+def test_a_file_that_was_written_anew_and_smaller_gives_the_newer_handoff(file, outlet):
+    for number in range(30):
+        file.user(f"Word number {number} of a long talk")
+    take(job(file), outlet)
+    file.path.write_bytes(b"")
+    file.rewind(None)
+    file.user("Start over with the tide tables")
+    taken = take(job(file), outlet)
+    assert (taken.fresh, taken.refused) == (True, False)
+    stored = load(outlet.state, SESSION)
+    assert stored is not None
+    assert ask_of(stored) == "Start over with the tide tables"
+    file.user("And then the moons")
+    assert not take(job(file), outlet).refused
+
+
+def test_a_reader_who_was_late_is_refused_and_told_so(file, outlet, monkeypatch):
+    """It has read the file before it grew; another process has stored what came since."""
+    early = read_transcript(str(file.path))
+    file.user("And now the moons")
+    newer = take(job(file), outlet).handoff
+    monkeypatch.setattr(checkpoint, "_read", lambda path: early)
+    taken = take(job(file), outlet)
+    assert taken.refused
+    assert load(outlet.state, SESSION) == newer
+
+
+def test_a_late_answer_to_a_file_written_anew_is_not_stored_over_it(file, outlet, home):
+    """Its handoff is gone; what it judged is carried into the one that stands there now."""
+    file.user("A long word " * 400)
+    old = take(job(file), outlet).handoff
+    file.path.write_bytes(b"")
+    file.rewind(None)
+    file.user("Start over with the tide tables")
+    take(job(file), outlet)
+    answered = deepcopy(old)
+    answered["meta"]["status"] = "complete"
+    env = {"HOME": str(home)}
+    worker._store(answered, old, Task(Config(document="off"), env, outlet))
+    stored = load(outlet.state, SESSION)
+    assert stored is not None
+    assert ask_of(stored) == "Start over with the tide tables"

@@ -16,6 +16,7 @@ from keepthread.handoff.facts.git import git_state
 from keepthread.handoff.merge import carry
 from keepthread.handoff.model import Git, Handoff, Reason, Trigger
 from keepthread.handoff.publish import Outlet, publish
+from keepthread.handoff.rewound import left_behind, rewritten
 from keepthread.handoff.store import is_shown, load, read_worker, session_at, update_worker
 from keepthread.host.locations import project_root
 from keepthread.redact.exposed import exposed
@@ -46,12 +47,14 @@ class Checkpoint(NamedTuple):
     """What was taken.
 
     `handoff` is the newest one of the session; `fresh` is false when the session has not moved since it was taken;
-    `new_tokens` counts what came since the last complete one, None when there has been none.
+    `new_tokens` counts what came since the last complete one, None when there has been none; `refused` is true when
+    it was not stored, since another process has stored a newer one meanwhile.
     """
 
     handoff: Handoff
     fresh: bool
     new_tokens: int | None
+    refused: bool = False
 
 
 def take(
@@ -82,6 +85,9 @@ def take(
         if changed or not is_shown(outlet.state, previous):  # its save was killed halfway
             publish(previous, outlet)
         return Checkpoint(previous, fresh=False, new_tokens=None)
+    replaced = previous if previous is not None and rewritten(previous, transcript) else None
+    if previous is not None:
+        previous = left_behind(previous, transcript)
     if not _has_talk(transcript):  # there is nothing to ask a model about
         reason = reason or ("engine_facts" if transcript.items else "no_transcript")
     handoff = _collect(job, transcript, previous, ordinal)
@@ -94,8 +100,8 @@ def take(
     if tokens is not None and tokens < ENOUGH_NEW and reason is None:
         handoff["meta"]["reason"] = "engine_facts"  # too little is new to pay for a model call
     handoff["meta"]["seconds"] = round(time.monotonic() - started, 3)
-    publish(handoff, outlet)
-    return Checkpoint(handoff, fresh=True, new_tokens=tokens)
+    stored = publish(handoff, outlet, replaced=replaced)
+    return Checkpoint(handoff, fresh=True, new_tokens=tokens, refused=not stored)
 
 
 def _with_pins_of_parent(job: Job, previous: Handoff | None, state: str) -> Job:

@@ -30,7 +30,13 @@ class Outlet(NamedTuple):
     secrets: Sequence[str] = ()
 
 
-def publish(handoff: Handoff, outlet: Outlet, *, partial: Handoff | None = None) -> bool:
+def publish(
+    handoff: Handoff,
+    outlet: Outlet,
+    *,
+    partial: Handoff | None = None,
+    replaced: Handoff | None = None,
+) -> bool:
     """Store the handoff and everything rendered from it; return False when a better one is stored already.
 
     A model may join again what redaction parted, so the whole document passes through it here, right before the disk.
@@ -39,6 +45,7 @@ def publish(handoff: Handoff, outlet: Outlet, *, partial: Handoff | None = None)
         handoff: the document.
         outlet: where to.
         partial: what this one completes: a session that has been shown it lacks what is new.
+        replaced: the stored one that this one takes the place of, though it is of a smaller transcript.
 
     Raises:
         OSError: the state folder cannot be written.
@@ -61,6 +68,7 @@ def publish(handoff: Handoff, outlet: Outlet, *, partial: Handoff | None = None)
         notice=render_notice(clean, document=shown_path),
         document=shown_path,
         upgrade=_upgrade(partial, clean, outlet.budget) if partial is not None else None,
+        replaced=replaced,
     )
     if stored and shown_path:
         write_document(project, outlet.document, markdown)

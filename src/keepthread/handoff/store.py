@@ -56,6 +56,7 @@ def save(
     notice: str,
     document: str = "",
     upgrade: dict[str, Any] | None = None,
+    replaced: Handoff | None = None,
 ) -> bool:
     """Store a handoff with everything that is shown of it; return whether it was stored.
 
@@ -73,6 +74,8 @@ def save(
         notice: one line for the person at the next session start.
         document: path of the person-facing file, or "".
         upgrade: text, cuts and closing of what a session lacks that was shown the partial of this handoff.
+        replaced: the handoff that this one takes the place of even if that is the newer one: its transcript was
+            written anew. Another one that is stored by now is held to the rule.
 
     Raises:
         OSError: a file could not be written; on a full disk all the old ones stay.
@@ -87,7 +90,7 @@ def save(
         contents[UPGRADE] = _dumped(_upgrade(context, upgrade))
     contents[CONTEXT] = _dumped(context)
     with locked(folder):
-        if not _may_replace(state, handoff):
+        if not _may_replace(state, handoff, replaced):
             return False
         _write_together(folder, contents)
     _remember_position(state, meta["transcript"]["last_uuid"], meta["session_id"])
@@ -208,9 +211,9 @@ def _is_handoff(value: dict[str, Any]) -> bool:
     )
 
 
-def _may_replace(state: str, new: Handoff) -> bool:
+def _may_replace(state: str, new: Handoff, replaced: Handoff | None) -> bool:
     stored = load(state, new["meta"]["session_id"])
-    if stored is None:
+    if stored is None or (replaced is not None and _position(stored) == _position(replaced)):
         return True
     if _age(stored) > _age(new):
         return False
