@@ -286,6 +286,24 @@ def test_secrets_are_taken_out_everywhere() -> None:
     assert token not in prompt.user
 
 
+def test_what_a_calls_input_names_as_secret_does_not_reach_the_model() -> None:
+    """The name gives it away, also where the value is shown without it or lies deep inside."""
+    secret = "D5cUqx2xCHxM99"
+    inputs: list[dict[str, Any]] = [
+        {"user": "root", "password": secret},
+        {"url": "https://x", "headers": {"X-Api-Key": secret}},
+        {"env": [{"name": "DB_PASSWORD", "value": secret}]},
+        {"command": {"client_secret": secret}},
+    ]
+    items = [said("connect"), *(call("mcp__db__connect", each) for each in inputs), said("go on")]
+
+    for budget in (6_000, 60_000):
+        prompt = build_prompt(make_partial(), transcript(*items), budget=budget)
+
+        assert "mcp__db__connect" in prompt.user
+        assert secret not in prompt.user
+
+
 def test_a_secret_that_a_cut_would_part_is_seen_whole() -> None:
     """Redaction looks before the cut, so no half of a token is left behind at its edge."""
     seen: list[str] = []

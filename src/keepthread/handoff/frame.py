@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from keepthread.redact import hidden
+
 FRAME = "keepthread-handoff"
 INDEX_FRAME = "keepthread-index"
 
@@ -37,20 +39,13 @@ HEADINGS: dict[str, str] = {
     "more": "## More",
 }
 
-_ANSI = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)|\x1b[@-Z\\-_]"
-)
-_LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
-_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
+_ANSI = re.compile(hidden.ANSI)
+_LINE_ENDS = re.compile(hidden.LINE_ENDS)
+_CONTROLS = re.compile(hidden.CONTROLS)
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
-
-# Characters that show nothing: zero-width, bidirectional, fillers, tags, the selectors that can carry hidden bytes.
-_INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e"
-    "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
-_JOINERS = re.compile("[\u200c\u200d]+")
-_SELECTORS = re.compile("[\ufe00-\ufe0f]+")
+_INVISIBLE = re.compile(hidden.INVISIBLE)
+_JOINERS = re.compile(hidden.JOINERS)
+_SELECTORS = re.compile(hidden.SELECTORS)
 
 # Tags of the host, of other hooks and of tool calls, in lower case, "_" as "-".
 _HOST_TAGS = frozenset(

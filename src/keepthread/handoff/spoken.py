@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from keepthread import redact
 from keepthread.handoff.frame import FRAME, INDEX_FRAME, defuse
 from keepthread.handoff.units import cut, cut_start
 from keepthread.transcript.model import Call, Item, Message, Note
@@ -169,20 +170,19 @@ def _ours(text: str) -> bool:
 def _call(call: Call, detail: Detail, clean: Clean) -> str:
     if detail.result == 0 and call.name in _LOOKING and not _failed(call):
         return ""
-    key = next((name for name in _TARGETS if call.input.get(name)), "")
-    target = line(_plain(call.input[key]), min(detail.input, 400), clean) if key else ""
+    given = redact.withheld(call.input)  # by its name; what a text says is found when it is cleaned
+    key = next((name for name in _TARGETS if given.get(name)), "")
+    target = line(_plain(given[key]), min(detail.input, 400), clean) if key else ""
     name = line(call.name, 60, clean)
     if detail.input < 1_000:
         tail = _outcome(call, detail.result, clean)
         return f"\n{name} {target}".rstrip() + f" → {tail}"
     rest = [
-        _input(name, value, detail.input, clean)
-        for name, value in call.input.items()
-        if name != key
+        _input(name, value, detail.input, clean) for name, value in given.items() if name != key
     ]
     whole = (
-        _input(key, call.input[key], detail.input, clean)
-        if key and len(_plain(call.input[key])) > 400
+        _input(key, given[key], detail.input, clean)
+        if key and len(_plain(given[key])) > 400
         else ""
     )
     lines = [f"\nCALL {name} {target}".rstrip(), whole, *rest, _result(call, detail.result, clean)]

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from keepthread.redact.environment import environment_secrets
-from keepthread.redact.finder import Finding, document, scan, text
+from keepthread.redact.finder import Finding, document, named, scan, text, withheld
 
-__all__ = ["Finding", "document", "environment_secrets", "scan", "text"]
+__all__ = ["Finding", "document", "environment_secrets", "named", "scan", "text", "withheld"]

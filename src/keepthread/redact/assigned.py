@@ -75,7 +75,11 @@ def looks_secret(name: str, value: str, *, quoted: bool, assigned: bool) -> bool
     bare = value if quoted else value.rstrip(";,.)")
     if quoted and value != value.strip():  # the quote closes a text, and what follows is no value
         return False
-    if len(bare) < 8 or is_placeholder(bare) or is_number(bare) or is_plain_url(bare):
+    least = 4 if re.compile(_SURE).match(name) else 8
+    if len(bare) < least or is_placeholder(bare) or is_number(bare) or is_plain_url(bare):
+        return False
+    # Short, code is what most often stands there: token1 == token2, print("token:", d["token"])
+    if len(bare) < 8 and (re.search(r"[\s,;(){}\[\]<>|]", bare) or re.compile(_NAME).search(bare)):
         return False
     if re.compile(_HARMLESS_TAIL).search(name) or is_path(bare):
         return False

@@ -55,7 +55,6 @@ _SESSION = r"(?i:[\w.-]{0,24}(?:sess|sid|token|auth|jwt|csrf|xsrf|login|remember
 _SPOT = r"[ =]{0,2}\\?[\"']?"
 
 RULES: tuple[Rule, ...] = (
-    # https://www.rfc-editor.org/rfc/rfc9110#name-authorization
     Rule(
         "authorization",
         "authorization bearer",
@@ -64,14 +63,12 @@ RULES: tuple[Rule, ...] = (
         r"|\bbearer[ \t]{1,4})([A-Za-z0-9._~+/=:-]{8,8192})",
         _credentials,
     ),
-    # https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1
     Rule(
         "url-password",
         "://",
         r"://(?:([^\s/:@\"'<>]{0,128}):([^\s/\"'<>]{1,512})|([^\s/:@\"'<>]{20,512}))@",
         _userinfo,
     ),
-    # https://curl.se/docs/manpage.html#-u
     Rule(
         "curl-user",
         "curl wget http xh",
@@ -80,7 +77,6 @@ RULES: tuple[Rule, ...] = (
         + r"[^\s:\"']{0,128}:([^\s\"'\\]{1,256})",
         _given,
     ),
-    # https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html
     Rule("netrc", "password", r"\b(?:login|account|user)\s{1,8}\S{1,128}\s{1,8}password\s{1,8}(\S{1,256})", _given),
     # In prose: the password is ...
     Rule(
@@ -91,14 +87,11 @@ RULES: tuple[Rule, ...] = (
         r"[ \t]{0,4}:?[ \t]{1,4}[\"'`“„«]?([^\s\"'`“”„«»<>(){}\[\]\\,;]{8,256})",
         _told,
     ),
-    # https://docs.docker.com/reference/cli/docker/login/
     Rule(
         "login-password",
-        "login sshpass mysql mariadb mongo psql redis",
+        "login sshpass",
         r"\b(?:(?:docker|podman|helm|oras|skopeo|buildah|az|npm)[ \t][^\n]{0,80}?login\b[^\n]{0,200}?[ \t]-p|"
-        r"sshpass[ \t]{1,4}-p|"
-        r"(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,200}?[ \t]-p|mongo(?:sh|dump|restore)?\b[^\n]{0,200}?[ \t]-p|"
-        r"redis-cli\b[^\n]{0,200}?[ \t]-a)"
+        r"sshpass[ \t]{1,4}-p)"
         + _SPOT
         + r"([^\s\"'=-][^\s\"'\\]{2,256})",
         _given,
@@ -110,7 +103,6 @@ RULES: tuple[Rule, ...] = (
         r"(?:-[a-z0-9]{1,16}){0,2})[ =]\\?[\"']?([^\s\"'\\=-][^\s\"'\\]{2,4096})",
         _option,
     ),
-    # https://www.rfc-editor.org/rfc/rfc6265: the first pair of Set-Cookie, any pair of Cookie
     Rule(
         "cookie",
         "cookie",

@@ -7,27 +7,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
-from keepthread.redact.finder import parted, scan
+from keepthread.redact.commands import RULES as GIVEN
+from keepthread.redact.contextual import RULES as TOLD
+from keepthread.redact.finder import named, parted, scan
+from keepthread.redact.hidden import shown
 from keepthread.redact.placeholders import is_mixed
 
-_HINTS = (
-    "pass",
-    "pwd",
-    "secret",
-    "token",
+# Of the rules' own keywords the shortest; what stands in nearly every line is left to the others in it.
+_COMMON = frozenset(("--", "http", "fd", "zip", "7z", "config", "vars", "passwd"))
+_OWN = (
     "credential",
-    "auth",
-    "bearer",
-    "key",
-    "cookie",
     "sess",
-    "login",
-    "://",
-    "curl",
+    "http -",
+    "https -",
+    "key",
+    "7z x",
+    "7z a",
+    "zip -",
+    "config set",
+    "config:set",
 )
+_KEYWORDS = {word for rule in (*TOLD, *GIVEN) for word in rule.keywords} - _COMMON | {*_OWN}
+_HINTS = tuple(sorted(w for w in _KEYWORDS if not any(o != w and o in w for o in _KEYWORDS)))
 _AROUND = 200  # characters
-_SHORTEST = 8
+_SHORTEST = 6
 _CLOSES = "\"'`,;:()[]{}<>"
 _MOST = 400  # values
 _WINDOWS = 4_000
@@ -36,15 +41,20 @@ _KEY_LINE = r"[A-Za-z0-9+/=]{16,}"
 _ESCAPED_BREAK = r"\\{1,7}[nr]"
 
 
-def exposed(texts: Iterable[str]) -> list[str]:
+def exposed(texts: Iterable[str], members: Iterable[object] = ()) -> list[str]:
     """Return the secrets that stand in the texts beside what gives them away, in the order found.
 
     Words without a digit or a change of case are left out: in another place they are words.
+
+    Args:
+        texts: the newest first.
+        members: JSON values whose keys tell of secrets, as the inputs of calls.
     """
-    found: dict[str, None] = {}
+    named_ones = islice((value for item in members for value in named(item)), _MOST)
+    found: dict[str, None] = dict.fromkeys(filter(_tells, named_ones))
     seen: set[str] = set()
     room = _PARTED
-    for text in texts:
+    for text in map(shown, texts):
         if len(text) <= room:
             room -= len(text)
             found.update(dict.fromkeys(filter(_tells, parted(text))))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import namedtuple
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from keepthread.redact import pem
+from keepthread.redact import hidden, pem
 from keepthread.redact.assigned import gives_away
+from keepthread.redact.commands import RULES as GIVEN
 from keepthread.redact.contextual import RULES as TOLD
 from keepthread.redact.placeholders import MARK, is_mixed
 from keepthread.redact.rules import Rule, Span
@@ -15,10 +16,11 @@ from keepthread.redact.vendors import RULES as FORMED
 
 WINDOW = 1024 * 1024  # characters
 OVERLAP = 8 * 1024
+WITHHELD = f"{MARK}secret-value]"
 _ROUNDS = 8  # a mark may part a text so that another secret in it shows; each round leaves fewer
 _SHORTEST = 6  # characters: "://:x@" is the shortest text that holds a secret
 
-_RULES: tuple[Rule, ...] = (*FORMED, *TOLD)
+_RULES: tuple[Rule, ...] = (*FORMED, *TOLD, *GIVEN)
 _HINTS = tuple((keyword, rank) for rank, rule in enumerate(_RULES) for keyword in rule.keywords)
 _MARKED = r"\[REDACTED:[a-z0-9-]{1,40}\]"
 _WRAPPED = r"(?<=[A-Za-z0-9_=+/.-])\\?\r?\n[ \t]{0,8}(?=[A-Za-z0-9_=+/.-])"
@@ -87,18 +89,57 @@ def document(value: Any, secrets: Sequence[str] = ()) -> Any:
     if isinstance(value, str):
         return text(value, secrets)
     if isinstance(value, dict):
+        names = _telling(value)
         return {
-            text(str(key), secrets): _member(str(key), item, secrets) for key, item in value.items()
+            text(str(key), secrets): WITHHELD
+            if _is_told(names[key], item)
+            else document(item, secrets)
+            for key, item in value.items()
         }
     if isinstance(value, (list, tuple)):
         return [document(item, secrets) for item in value]
     return value
 
 
-def _member(key: str, item: Any, secrets: Sequence[str]) -> Any:
-    if isinstance(item, str) and gives_away(key, item):
-        return f"{MARK}secret-value]"
-    return document(item, secrets)
+def withheld(value: Any) -> Any:
+    """Return a JSON value without the members whose names say that they are secret; texts are not looked into."""
+    if isinstance(value, dict):
+        names = _telling(value)
+        return {
+            key: WITHHELD if _is_told(names[key], item) else withheld(item)
+            for key, item in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [withheld(item) for item in value]
+    return value
+
+
+def named(value: Any) -> Iterator[str]:
+    """Yield the values of the members whose names say that they are secret."""
+    if isinstance(value, dict):
+        names = _telling(value)
+        for key, item in value.items():
+            if _is_told(names[key], item):
+                yield item
+            else:
+                yield from named(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from named(item)
+
+
+def _telling(members: Mapping[Any, Any]) -> dict[Any, str]:
+    """Return what tells of each member: its key, or of {"name": "DB_PASSWORD", "value": "..."} the name."""
+    names = {key: str(key) for key in members}
+    told = next((members[key] for key in ("name", "key", "Name", "Key") if key in members), None)
+    for key in ("value", "Value"):
+        if key in members and isinstance(told, str):
+            names[key] = told
+    return names
+
+
+def _is_told(name: str, item: Any) -> bool:
+    return isinstance(item, str) and gives_away(name, item)
 
 
 def _replaced(value: str, found: Sequence[Finding]) -> str:
@@ -112,6 +153,12 @@ def _replaced(value: str, found: Sequence[Finding]) -> str:
 def _findings(value: str, secrets: Sequence[str]) -> list[Finding]:
     if len(value) < _SHORTEST:
         return []
+    found = _told(value, secrets)
+    found += _unhidden(value, secrets)
+    return _merged(_outside_marks(value, found)) if found else []
+
+
+def _told(value: str, secrets: Sequence[str]) -> list[_Found]:
     lower = value.lower()
     found = [_Found(start, end, -1, pem.NAME) for start, end in pem.spans(value)]
     found += _exact(value, secrets)
@@ -122,7 +169,20 @@ def _findings(value: str, secrets: Sequence[str]) -> list[Finding]:
     formed = [rank for rank in ranks if rank < len(FORMED)]
     if formed:
         found += _wrapped(value, formed, _merged(found))
-    return _merged(_outside_marks(value, found)) if found else []
+    return found
+
+
+def _unhidden(value: str, secrets: Sequence[str]) -> Iterator[_Found]:
+    """Yield what is told once the characters that nobody sees are gone: whoever shows the text takes them out."""
+    gone, ends = hidden.runs(value), hidden.plain_ends(value)
+    if not gone and ends == value:
+        return
+    from bisect import bisect
+
+    seen, places, removed = _joined(ends, gone)
+    for start, end, rank, name in _told(seen, secrets):
+        last = end - 1 + removed[bisect(places, end - 1)]
+        yield _Found(start + removed[bisect(places, start)], last + 1, rank, name)
 
 
 def _spans(rule: Rule, value: str) -> Iterator[Span]:
