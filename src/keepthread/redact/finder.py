@@ -20,8 +20,8 @@ WITHHELD = f"{MARK}secret-value]"
 _ROUNDS = 8  # a mark may part a text so that another secret in it shows; each round leaves fewer
 _SHORTEST = 6  # characters: "://:x@" is the shortest text that holds a secret
 
-_RULES: tuple[Rule, ...] = (*FORMED, *TOLD, *GIVEN)
-_HINTS = tuple((keyword, rank) for rank, rule in enumerate(_RULES) for keyword in rule.keywords)
+RULES: tuple[Rule, ...] = (*FORMED, *TOLD, *GIVEN)
+_HINTS = tuple((keyword, rank) for rank, rule in enumerate(RULES) for keyword in rule.keywords)
 _MARKED = r"\[REDACTED:[a-z0-9-]{1,40}\]"
 _WRAPPED = r"(?<=[A-Za-z0-9_=+/.-])\\?\r?\n[ \t]{0,8}(?=[A-Za-z0-9_=+/.-])"
 
@@ -76,9 +76,9 @@ def parted(value: str) -> list[str]:
     lower = value.lower()
     ranks = sorted({rank for keyword, rank in _HINTS if rank < len(FORMED) and keyword in lower})
     whole = [
-        _Found(start, end, rank, _RULES[rank].name)
+        _Found(start, end, rank, RULES[rank].name)
         for rank in ranks
-        for start, end in _spans(_RULES[rank], value)
+        for start, end in _spans(RULES[rank], value)
     ]
     found = _wrapped(value, ranks, _merged(whole)) if ranks else ()
     return [piece for item in found for piece in re.split(_WRAPPED, value[item.start : item.end])]
@@ -164,7 +164,7 @@ def _told(value: str, secrets: Sequence[str]) -> list[_Found]:
     found += _exact(value, secrets)
     ranks = sorted({rank for keyword, rank in _HINTS if keyword in lower})
     for rank in ranks:
-        rule = _RULES[rank]
+        rule = RULES[rank]
         found += [_Found(start, end, rank, rule.name) for start, end in _spans(rule, value)]
     formed = [rank for rank in ranks if rank < len(FORMED)]
     if formed:
@@ -213,7 +213,7 @@ def _wrapped(value: str, ranks: Sequence[int], known: Sequence[Finding]) -> Iter
     joined, places, removed = _joined(value, breaks)
     starts = [item.start for item in known]
     for rank in ranks:
-        rule = _RULES[rank]
+        rule = RULES[rank]
         for start, end in _spans(rule, joined):
             before, within = bisect(places, start), bisect(places, end - 1)
             if before == within:
