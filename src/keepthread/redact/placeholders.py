@@ -14,6 +14,9 @@ _REFERENCE = (
     r"|(?:os\.(?:environ|getenv)|process\.env|import\.meta|ENV\[|env[.(\[]|getenv|secrets?[.:\[]|vault:|var\.|"
     r"self\.|this\.|args\.|config[.\[]|settings\.|op://|arn:|file:|data:)"
 )
+_EXPRESSION = (
+    r"\](?:[*+?.]|\{[0-9])|\{[0-9]{1,4},[0-9]{0,4}\}"  # the form of a secret: [a-z0-9]{20,}
+)
 _EXAMPLE = (
     "example", "changeme", "change-me", "change_me", "placeholder", "your-", "your_", "yourtoken", "yourkey",
     "yourpassword", "dummy", "xxx", "***", "...", "…", "${", "$(", "{{", "not-needed", "redacted", "<your",
@@ -40,7 +43,7 @@ _CALL = (
 
 def is_placeholder(value: str) -> bool:
     """Return whether this is a reference, an example or a plain word, and no secret of its own."""
-    if re.match(_REFERENCE, value):
+    if re.match(_REFERENCE, value) or re.search(_EXPRESSION, value):
         return True
     lower = value.lower()
     return lower in _WORDS or any(part in lower for part in _EXAMPLE)

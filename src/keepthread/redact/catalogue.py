@@ -1,0 +1,292 @@
+"""What each rule finds, and the public page its format is taken from: for the documentation, never loaded by a hook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from keepthread.redact import finder, pem
+
+ENVIRONMENT = "environment"
+
+
+class Entry(NamedTuple):
+    """One rule: the form of what it finds, in Markdown, the page, and what is special about it."""
+
+    form: str
+    source: str
+    note: str = ""
+
+
+def names() -> list[str]:
+    """Return the names of all rules there are, in the order in which they are tried."""
+    ruled = [rule.name for rule in finder.RULES]  # in whichever module they stand
+    return list(dict.fromkeys([pem.NAME, ENVIRONMENT, *ruled]))
+
+
+def table(positives: Mapping[str, str] | None = None) -> str:
+    """Return the Markdown table of all rules.
+
+    Args:
+        positives: what each rule found where there are no secrets; without it the column is left out.
+    """
+    head = ["rule", "what it finds", "source of the format", "note"]
+    if positives is not None:
+        head.insert(3, "finds (distinct)")
+    lines = [_row(head), _row(["---"] * len(head))]
+    for name in names():
+        entry = ENTRIES[name]
+        cells = [f"`{name}`", entry.form, f"<{entry.source}>" if entry.source else "", entry.note]
+        if positives is not None:
+            cells.insert(3, positives.get(name, "0"))
+        lines.append(_row(cells))
+    return "\n".join(lines)
+
+
+def _row(cells: list[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+ENTRIES: Mapping[str, Entry] = {
+    "private-key": Entry(
+        "`-----BEGIN ... PRIVATE KEY-----` to its END: whole blocks, in one line with `\\n`, numbered, in diffs, "
+        "cut at either end",
+        "https://www.rfc-editor.org/rfc/rfc7468",
+        "PGP: <https://www.rfc-editor.org/rfc/rfc9580#section-6>",
+    ),
+    "environment": Entry(
+        "the values of this environment's and of the user's own variables whose names look secret, wherever they stand",
+        "",
+        "12 characters and more; no path, number, word or plain URL; the only rule that knows unknown forms",
+    ),
+    "github-token": Entry(
+        "`ghp_` `gho_` `ghu_` `ghs_` `ghr_` and 36 characters or more",
+        "https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/about-authentication-to-github",
+    ),
+    "github-pat": Entry(
+        "`github_pat_` and 22 characters or more",
+        "https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/about-authentication-to-github",
+    ),
+    "gitlab-token": Entry(
+        "`glpat-` `gldt-` `glrt-` `glcbt-` `glptt-` `glft-` `glimt-` `glagent-` `glsoat-` `gloas-` "
+        "`glffct-` and 20 or more",
+        "https://docs.gitlab.com/security/tokens/#token-prefixes",
+    ),
+    "aws-access-key": Entry(
+        "`AKIA` `ASIA` `ABIA` `ACCA` and 16 capitals or digits",
+        "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html",
+        "the documentation's own example, with EXAMPLE in it, stays",
+    ),
+    "aws-secret-key": Entry(
+        "40 characters of base64 in upper and lower case with digits, within 160 characters after an access key",
+        "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html",
+        "a hash in that place stays: it has no capitals",
+    ),
+    "google-api-key": Entry("`AIza` and 35", "https://cloud.google.com/docs/authentication/api-keys"),
+    "google-oauth": Entry(
+        "`ya29.` and 30 or more; `GOCSPX-` and 24 or more",
+        "https://developers.google.com/identity/protocols/oauth2",
+        "the key of a service account's file is a `private-key`",
+    ),
+    "slack-token": Entry(
+        "`xoxb-` `xoxp-` and the others, `xoxe.xoxp-`, `xapp-`", "https://docs.slack.dev/authentication/tokens"
+    ),
+    "slack-webhook": Entry(
+        "the path after `hooks.slack.com/services/`",
+        "https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks",
+    ),
+    "stripe-key": Entry("`sk_` `rk_` `pk_` with `live_` or `test_` and 10 or more", "https://docs.stripe.com/keys"),
+    "webhook-secret": Entry(
+        "`whsec_` and 24 or more", "https://docs.stripe.com/webhooks", "Stripe's, and those of who copied the form"
+    ),
+    "anthropic-key": Entry(
+        "`sk-ant-` (api, admin, oat, ...) and 16 or more", "https://docs.claude.com/en/api/overview"
+    ),
+    "openrouter-key": Entry("`sk-or-v1-` and 32 or more", "https://openrouter.ai/docs/api-reference/authentication"),
+    "openai-key": Entry(
+        "`sk-proj-` `sk-svcacct-` `sk-admin-`, or `sk-` with `T3BlbkFJ` in it",
+        "https://platform.openai.com/docs/api-reference/authentication",
+    ),
+    "api-key": Entry(
+        "`sk-` and 32 to 64 letters and digits, both of them",
+        "https://api-docs.deepseek.com/",
+        "of many OpenAI-compatible vendors; class names of style sheets have dashes or no digits",
+    ),
+    "groq-key": Entry("`gsk_` and 40 or more", "https://console.groq.com/docs/quickstart"),
+    "xai-key": Entry("`xai-` and 40 or more", "https://docs.x.ai/docs/tutorial"),
+    "huggingface-token": Entry("`hf_` `api_org_` and 30 or more", "https://huggingface.co/docs/hub/security-tokens"),
+    "perplexity-key": Entry("`pplx-` and 32 or more", "https://docs.perplexity.ai/guides/getting-started"),
+    "replicate-token": Entry("`r8_` and 37", "https://replicate.com/docs/topics/security/api-tokens"),
+    "npm-token": Entry("`npm_` and 36", "https://docs.npmjs.com/about-access-tokens"),
+    "pypi-token": Entry("`pypi-AgE` and 40 or more", "https://pypi.org/help/#apitoken"),
+    "docker-token": Entry("`dckr_pat_` `dckr_oat_` and 20 or more", "https://docs.docker.com/security/access-tokens/"),
+    "rubygems-key": Entry("`rubygems_` and 48 hex digits", "https://guides.rubygems.org/api-key-scopes/"),
+    "crates-token": Entry(
+        "`cio` and 32 letters and digits, both of them", "https://doc.rust-lang.org/cargo/reference/publishing.html"
+    ),
+    "sendgrid-key": Entry(
+        "`SG.` and two parts, 16 and 32 or more", "https://www.twilio.com/docs/sendgrid/ui/account-and-settings/api-keys"
+    ),
+    "twilio-key": Entry(
+        "`SK` and 32 hex digits within 200 characters after the word twilio",
+        "https://www.twilio.com/docs/iam/api-keys",
+        "without the name too common",
+    ),
+    "digitalocean-token": Entry(
+        "`dop_v1_` `doo_v1_` `dor_v1_` and 64 hex digits",
+        "https://docs.digitalocean.com/reference/api/create-personal-access-token/",
+    ),
+    "databricks-token": Entry("`dapi` and 32 hex digits", "https://docs.databricks.com/aws/en/dev-tools/auth/pat"),
+    "vault-token": Entry(
+        "`hvs.` `hvb.` `hvr.` and 20 or more",
+        "https://developer.hashicorp.com/vault/docs/concepts/tokens",
+        "the older `s.` is a part of too many names",
+    ),
+    "terraform-token": Entry(
+        "14, `.atlasv1.` and 60 or more",
+        "https://developer.hashicorp.com/terraform/cloud-docs/users-teams-organizations/api-tokens",
+    ),
+    "1password-token": Entry(
+        "`ops_eyJ` and 40 or more", "https://developer.1password.com/docs/service-accounts/security/"
+    ),
+    "age-key": Entry("`AGE-SECRET-KEY-1` and 50 or more", "https://github.com/FiloSottile/age"),
+    "supabase-token": Entry(
+        "`sbp_` and 40 or more, `sb_secret_` and 20 or more", "https://supabase.com/docs/guides/api/api-keys"
+    ),
+    "telegram-token": Entry(
+        "8 to 10 digits, `:AA` and 32 to 34", "https://core.telegram.org/bots/api#authorizing-your-bot"
+    ),
+    "discord-webhook": Entry(
+        "id and token after `discord.com/api/webhooks/`", "https://discord.com/developers/docs/resources/webhook"
+    ),
+    "azure-secret": Entry(
+        "3, a digit, `Q~` and 31 to 34",
+        "https://learn.microsoft.com/en-us/entra/identity-platform/howto-create-service-principal-portal",
+        "keys of storage accounts are a `secret-value`",
+    ),
+    "pulumi-token": Entry(
+        "`pul-` and 40 hex digits", "https://www.pulumi.com/docs/pulumi-cloud/access-management/access-tokens/"
+    ),
+    "doppler-token": Entry(
+        "`dp.pt.` `dp.st.` and the others, and 40 or more", "https://docs.doppler.com/reference/auth-token-formats"
+    ),
+    "planetscale-token": Entry(
+        "`pscale_tkn_` `pscale_pw_` `pscale_oauth_` and 32 or more",
+        "https://planetscale.com/docs/concepts/service-tokens",
+    ),
+    "linear-key": Entry("`lin_api_` `lin_oauth_` and 32 or more", "https://linear.app/developers/graphql"),
+    "postman-key": Entry(
+        "`PMAK-`, 24 and 34 hex digits", "https://learning.postman.com/docs/developer/postman-api/authentication/"
+    ),
+    "grafana-token": Entry(
+        "`glsa_`, 32 and 8 hex digits; `glc_` and 32 or more",
+        "https://grafana.com/docs/grafana/latest/administration/service-accounts/",
+    ),
+    "sentry-token": Entry(
+        "`sntrys_eyJ` and 40 or more, `sntryu_` and 64 hex digits", "https://docs.sentry.io/account/auth-tokens/"
+    ),
+    "shopify-token": Entry(
+        "`shpat_` `shpca_` `shppa_` `shpss_` and 32 hex digits",
+        "https://shopify.dev/docs/apps/build/authentication-authorization",
+    ),
+    "figma-token": Entry("`figd_` and 38 or more", "https://www.figma.com/developers/api#access-tokens"),
+    "notion-token": Entry("`ntn_` and 40 or more", "https://developers.notion.com/docs/authorization"),
+    "tailscale-key": Entry("`tskey-`, a kind and 16 or more", "https://tailscale.com/kb/1277/key-prefixes"),
+    "atlassian-token": Entry(
+        "`ATATT3` and 60 or more",
+        "https://support.atlassian.com/atlassian-account/docs/manage-api-tokens-for-your-atlassian-account/",
+    ),
+    "newrelic-key": Entry("`NRAK-` and 27", "https://docs.newrelic.com/docs/apis/intro-apis/new-relic-api-keys/"),
+    "aws-bedrock-key": Entry(
+        "`ABSK` and 100 or more of base64", "https://docs.aws.amazon.com/bedrock/latest/userguide/api-keys.html"
+    ),
+    "netlify-token": Entry("`nfp_` and 36 to 40", "https://docs.netlify.com/cli/get-started/"),
+    "heroku-key": Entry("`HRKU-` and 36 or more", "https://devcenter.heroku.com/articles/authentication"),
+    "fly-token": Entry("`fo1_` and 43, `fm1_` `fm2_` and 100 or more", "https://fly.io/docs/security/tokens/"),
+    "brevo-key": Entry("`xkeysib-`, 64 hex digits and 16", "https://developers.brevo.com/docs/getting-started"),
+    "circleci-token": Entry(
+        "`CCIPAT_`, 20 to 24 and 40 hex digits", "https://circleci.com/docs/managing-api-tokens/"
+    ),
+    "buildkite-token": Entry("`bkua_` and 40 hex digits", "https://buildkite.com/docs/apis/managing-api-tokens"),
+    "sourcegraph-token": Entry(
+        "`sgp_`, an optional instance and 40 hex digits",
+        "https://sourcegraph.com/docs/cli/how-tos/creating_an_access_token",
+        "40 hex digits without the prefix stay: every commit has such a name",
+    ),
+    "langsmith-key": Entry(
+        "`lsv2_pt_` `lsv2_sk_`, 32 and 10 hex digits", "https://docs.langchain.com/langsmith/create-account-api-key"
+    ),
+    "square-token": Entry(
+        "`sq0atp-` `sq0csp-` and 22 to 43", "https://developer.squareup.com/docs/build-basics/access-tokens"
+    ),
+    "dynatrace-token": Entry(
+        "`dt0c01.` and the like, 24 and 64",
+        "https://docs.dynatrace.com/docs/manage/identity-access-management/access-tokens-and-oauth-clients/access-tokens",
+    ),
+    "contentful-token": Entry(
+        "`CFPAT-` and 43", "https://www.contentful.com/developers/docs/references/authentication/"
+    ),
+    "prefect-key": Entry("`pnu_` and 36", "https://docs.prefect.io/v3/how-to-guides/cloud/manage-users/api-keys"),
+    "airtable-token": Entry(
+        "`pat`, 14, a dot and 64 hex digits", "https://airtable.com/developers/web/guides/personal-access-tokens"
+    ),
+    "dropbox-token": Entry("`sl.` and 130 or more", "https://developers.dropbox.com/oauth-guide"),
+    "cloudflare-key": Entry(
+        "`v1.0-`, 24 and 146 hex digits", "https://developers.cloudflare.com/fundamentals/api/get-started/ca-keys/"
+    ),
+    "elevenlabs-key": Entry("`sk_` and 48 hex digits", "https://elevenlabs.io/docs/api-reference/authentication"),
+    "hubspot-token": Entry(
+        "`pat-na1-` and the like, and a UUID", "https://developers.hubspot.com/docs/guides/apps/private-apps/overview"
+    ),
+    "jwt": Entry(
+        "three parts of base64url, the first of which decodes to JSON with `alg`",
+        "https://www.rfc-editor.org/rfc/rfc7519",
+        "source maps begin with `eyJ` too, and stay",
+    ),
+    "authorization": Entry(
+        "what stands behind `Authorization:` and `Bearer`", "https://www.rfc-editor.org/rfc/rfc9110#name-authorization"
+    ),
+    "url-password": Entry(
+        "the password in `scheme://user:password@host`, or a token in the user's place",
+        "https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1",
+    ),
+    "curl-user": Entry(
+        "the password of `curl -u user:password`, also of wget, http and xh", "https://curl.se/docs/manpage.html#-u"
+    ),
+    "netrc": Entry(
+        "the password of a `.netrc`",
+        "https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html",
+    ),
+    "login-password": Entry(
+        "`docker login -p`, `sshpass -p`, `mysql -p`, `redis-cli -a`, `openssl -pass pass:`, `htpasswd -b` and "
+        "their like",
+        "https://docs.docker.com/reference/cli/docker/login/",
+    ),
+    "option": Entry("`--password value`, `--token=value`, `--db-secret value` and their like", ""),
+    "configured-secret": Entry("`npm config set //host/:_authToken value`, `aws configure set` and their like", ""),
+    "stored-secret": Entry(
+        "what `vault kv put`, `kubectl create secret`, `gh secret set --body` and their like are given", ""
+    ),
+    "variable": Entry(
+        "NAME=value behind `heroku config:set`, `--set-env-vars` and their like", "", "with letters and digits in it"
+    ),
+    "piped-secret": Entry("`echo value` piped into `--password-stdin`, `--with-token`, `sudo -S` and their like", ""),
+    "signed-url": Entry(
+        "the signature of an address that grants what it names (`X-Amz-Signature`, `sig=` and their like)",
+        "https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html",
+    ),
+    "told-secret": Entry(
+        "prose: the password is ...", "", "8 characters and more with letters and digits; no path, number or code"
+    ),
+    "cookie": Entry(
+        "the first pair of `Set-Cookie`, any of `Cookie`, session cookies of a command line",
+        "https://www.rfc-editor.org/rfc/rfc6265",
+    ),
+    "secret-value": Entry(
+        "the value of a NAME that holds password, secret, token, credential or a kind of key: environment files, "
+        "shells, JSON, YAML, XML, code, query strings",
+        "",
+        "the name stays; references (`$NAME`, `os.environ`), placeholders, paths, words and values "
+        "under 8 characters stay",
+    ),
+}  # fmt: skip
