@@ -163,7 +163,9 @@ ENTRIES = st.builds(
     | st.sampled_from(("true", "12", "- a", "# b", "a: b", "'", '"', "---", " x ", "[", "\u2028")),
     type=st.sampled_from(("", "user", "project")),
     author=TEXT,
+    scope=st.sampled_from(("", "team", "private")),
     created=DATES,
+    updated=DATES,
     expires=DATES,
     other=st.sampled_from(((), ("tags:", "  - a"), ("x: y",))),
 )

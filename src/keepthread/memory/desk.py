@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keepthread import files, redact
 from keepthread.errors import KeepthreadError
 from keepthread.memory import entries, keys, places
-from keepthread.memory.checks import Finding, check
 from keepthread.memory.entries import Entry
-from keepthread.memory.importing import Imported, import_from
 from keepthread.memory.index import by_relevance, is_over
 from keepthread.memory.places import Place
 from keepthread.memory.search import MOST_HITS
 from keepthread.memory.store import Memory, Stored
 from keepthread.memory.words import one_line, visible
+
+if TYPE_CHECKING:
+    from keepthread.memory.checks import Finding
+    from keepthread.memory.importing import Imported
 
 _PATIENCE = 2.0  # seconds for git
 
@@ -80,7 +80,7 @@ class Desk:
             MemoryProblem: as Memory.add.
         """
         scope = self._scope or places.home_of(entry)
-        return scope, self.memory(scope).add(key, replace(entry, scope=""))
+        return scope, self.memory(scope).add(key, entry._replace(scope=""))
 
     def edit(self, key: str, text: str, base: str) -> tuple[str, Stored]:
         """Replace an entry by what was typed: an entry with its head, or only what stands below it.
@@ -92,8 +92,8 @@ class Desk:
         before, current = memory.text(key)
         entry = entries.parse(text)
         if entry == Entry(body=entry.body):
-            entry = replace(entries.parse(before), body=entry.body)
-        return memory.scope, memory.edit(key, replace(entry, scope=""), base or current)
+            entry = entries.parse(before)._replace(body=entry.body)
+        return memory.scope, memory.edit(key, entry._replace(scope=""), base or current)
 
     def listed(self) -> list[dict[str, Any]]:
         """Return every entry, the most relevant first: key, type, description, scope, expires."""
@@ -124,10 +124,14 @@ class Desk:
 
     def check(self) -> list[Finding]:
         """Return what is wrong in the memories."""
+        from keepthread.memory.checks import check
+
         return check(self.memories())
 
     def take_over(self, folder: str, share: bool, author: str) -> list[Imported]:
         """Add what the host noted: to the user's own memory, or where it belongs by its type when `share` is set."""
+        from keepthread.memory.importing import import_from
+
         home = places.home_of if share else lambda _: "private"
         return import_from(folder or self.place.host, home, self.memory, author)
 
@@ -160,18 +164,20 @@ def entry_of(text: str, said: Said) -> Entry:
     """
     entry = entries.parse(text)
     given = {name: value for name, value in said._asdict().items() if value and name != "author"}
-    entry = replace(entry, **given)
+    entry = entry._replace(**given)
     if not entry.type:
         raise KeepthreadError(
             "An entry needs a type", f"Say which: --type {'|'.join(entries.TYPES)}"
         )
     if not entry.body.endswith("\n"):
-        entry = replace(entry, body=f"{entry.body}\n")
-    return replace(entry, author=entry.author or said.author)
+        entry = entry._replace(body=f"{entry.body}\n")
+    return entry._replace(author=entry.author or said.author)
 
 
 def author_of(project: str) -> str:
     """Return the name that git knows its user by in a project, "" when it knows none."""
+    import subprocess  # only here: it takes as long to load as the rest
+
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         run = subprocess.run(

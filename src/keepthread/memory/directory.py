@@ -26,8 +26,9 @@ from keepthread.memory.listing import (
     Listing,
     Skipped,
     Stat,
+    is_expected,
     refuse_twin,
-    sift,
+    sifted,
     stat_of,
     what_is,
 )
@@ -169,7 +170,11 @@ class Directory:
         """Return the files, at most `limit`, and what is in the directory beside them."""
         found: list[Listed] = []
         skipped: list[Skipped] = []
-        for _, one in self._walk(self.fd, "", skipped):
+        for _, key, entry in self._walk(self.fd, "", skipped):
+            try:
+                one = sifted(key, entry.stat(follow_symlinks=False))
+            except FileNotFoundError:
+                continue  # deleted this instant
             if isinstance(one, Skipped):
                 skipped.append(one)
             elif len(found) >= limit:
@@ -181,40 +186,56 @@ class Directory:
     def read_all(self, limit: int = MAX_LISTED) -> Iterator[tuple[str, bytes, Stat]]:
         """Yield key, bytes and state of every file that can be read, in no order; the rest is left out."""
         left = limit
-        for folder, one in self._walk(self.fd, "", []):
-            if isinstance(one, Skipped):
+        for folder, key, entry in self._walk(self.fd, "", []):
+            if keys.broken_rule(key):
                 continue
             if left <= 0:
                 return
+            try:
+                data, status = _read(folder, entry.name, key, self._device, MAX_BYTES)
+            except (OSError, Unsafe, NotFound):
+                continue  # no plain file, or gone since it was listed
             left -= 1
-            with suppress(OSError, Unsafe, NotFound):  # gone or swapped since it was listed
-                name = one.key.rpartition("/")[2]
-                data, status = _read(folder, name, one.key, self._device, MAX_BYTES)
-                yield one.key, data, status
+            yield key, data, status
 
     def _walk(
         self, folder: int, prefix: str, skipped: list[Skipped]
-    ) -> Iterator[tuple[int, Listed | Skipped]]:
-        """Yield what a folder and those below it hold, with the descriptor of the folder it lies in."""
+    ) -> Iterator[tuple[int, str, os.DirEntry[str]]]:
+        """Yield what a folder and those below it hold beside folders: its folder's descriptor, its path, its entry."""
+        below = []
         with os.scandir(folder) as entries:
-            here = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
-        for one in sift(prefix, here):
-            yield folder, one
-        for name, status in here:
-            if not stat.S_ISDIR(status.st_mode) or name == ".git":
-                continue
-            reason = keys.broken_rule(prefix + name)
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    below.append(entry.name)
+                elif not is_expected(entry.name):
+                    yield folder, prefix + entry.name, entry
+        for name in below:
+            key = prefix + name
             try:
-                if reason:
-                    raise Unsafe(prefix + name, reason)
-                below = self._enter(folder, name, prefix + name)
+                inner = self._inner(folder, name, key)
             except (Unsafe, OSError) as problem:
-                skipped.append(Skipped(prefix + name, getattr(problem, "rule", str(problem))))
-                continue
-            try:
-                yield from self._walk(below, f"{prefix}{name}/", skipped)
-            finally:
-                os.close(below)
+                skipped.append(Skipped(key, getattr(problem, "rule", str(problem))))
+            except NotFound:
+                continue  # deleted this instant
+            else:
+                if inner >= 0:
+                    yield from self._walked(inner, f"{key}/", skipped)
+
+    def _walked(
+        self, folder: int, prefix: str, skipped: list[Skipped]
+    ) -> Iterator[tuple[int, str, os.DirEntry[str]]]:
+        try:
+            yield from self._walk(folder, prefix, skipped)
+        finally:
+            os.close(folder)
+
+    def _inner(self, folder: int, name: str, key: str) -> int:
+        """Return the descriptor of a folder below, -1 for one that is none of ours."""
+        if name == ".git":
+            return -1
+        if reason := keys.broken_rule(key):
+            raise Unsafe(key, reason)
+        return self._enter(folder, name, key)
 
     @contextmanager
     def folder(self, parts: list[str], key: str, *, create: bool = False) -> Iterator[int]:

@@ -23,8 +23,9 @@ from keepthread.memory.listing import (
     Listing,
     Skipped,
     Stat,
+    is_expected,
     refuse_twin,
-    sift,
+    sifted,
     stat_of,
     what_is,
 )
@@ -144,14 +145,20 @@ class DirectoryByName(Directory):
     def _below(self, folder: str, prefix: str, skipped: list[Skipped]) -> Iterator[Listed]:
         with os.scandir(folder) as entries:
             # Not entry.stat(): on Windows it knows neither the inode nor the number of links.
-            here = [(entry.name, os.lstat(entry.path)) for entry in entries]
-        for one in sift(prefix, [(name, status) for name, status in here if not _is_mount(status)]):
-            if isinstance(one, Listed):
-                yield one
-            else:
-                skipped.append(one)
+            here = [
+                (entry.name, status)
+                for entry in entries
+                if not is_expected(entry.name) and (status := self._lstat(entry.path, entry.name))
+            ]
         for name, status in here:
-            if name == ".git" or not (stat.S_ISDIR(status.st_mode) or _is_mount(status)):
+            if not stat.S_ISDIR(status.st_mode) and not _is_mount(status):
+                one = sifted(prefix + name, status)
+                if isinstance(one, Listed):
+                    yield one
+                else:
+                    skipped.append(one)
+        for name, status in here:
+            if not (stat.S_ISDIR(status.st_mode) or _is_mount(status)):
                 continue
             reason = "a link or junction" if _is_mount(status) else keys.broken_rule(prefix + name)
             if reason:

@@ -21,7 +21,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import NamedTuple
 
@@ -45,8 +44,7 @@ _TIME = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """What an entry says. Times are ISO 8601 in UTC, "" when not known; `other` holds lines of foreign keys."""
 
     body: str = ""
@@ -58,7 +56,7 @@ class Entry:
     created: str = ""
     updated: str = ""
     expires: str = ""
-    other: tuple[str, ...] = field(default=())
+    other: tuple[str, ...] = ()
 
 
 class _Block(NamedTuple):

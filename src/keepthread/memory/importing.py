@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
 
 from keepthread.errors import KeepthreadError
@@ -65,7 +64,7 @@ def _imported(
     try:
         entry = entries.decoded(data, key)
         scope = home(entry)
-        entry = replace(entry, scope="", author=entry.author or author, updated=_modified(entry))
+        entry = entry._replace(scope="", author=entry.author or author, updated=_modified(entry))
         memory(scope).add(key, entry)
     except Conflict:
         stored = memory(scope).text(key)[0]

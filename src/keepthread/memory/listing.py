@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from keepthread.files import TEMP_PREFIX
@@ -86,16 +86,7 @@ def refuse_twin(names: Iterable[str], name: str, key: str) -> None:
             )
 
 
-def sift(prefix: str, entries: Sequence[tuple[str, os.stat_result]]) -> Iterator[Listed | Skipped]:
-    """Tell the files of one folder from what is skipped; folders are left out.
-
-    Args:
-        prefix: the folder's key and "/", "" for the root.
-        entries: the name of each, and what lstat says.
-    """
-    for name, status in entries:
-        path = prefix + name
-        if is_expected(name) or stat.S_ISDIR(status.st_mode):
-            continue
-        reason = what_is(status) or broken_rule(path)
-        yield Skipped(path, reason) if reason else Listed(path, stat_of(status))
+def sifted(key: str, status: os.stat_result) -> Listed | Skipped:
+    """Tell a file that can be read by its key from what is skipped; `status` is what lstat says."""
+    reason = what_is(status) or broken_rule(key)
+    return Skipped(key, reason) if reason else Listed(key, stat_of(status))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import random
-import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -115,9 +114,14 @@ def _still_named(fd: int, root: int) -> bool:
 def _introduce(fd: int) -> None:
     command = " ".join([os.path.basename(sys.argv[0] or "python"), *sys.argv[1:3]])
     since = time.strftime("%H:%M:%S", time.gmtime())
-    text = f"process {os.getpid()} on {socket.gethostname()} ({command[:60]}) since {since} UTC"
+    text = f"process {os.getpid()} on {_host()} ({command[:60]}) since {since} UTC"
     os.ftruncate(fd, 0)
     os.pwrite(fd, text.encode("utf-8", "replace"), 0)
+
+
+def _host() -> str:
+    uname = getattr(os, "uname", None)  # loading socket takes longer than the lock
+    return uname().nodename if uname else "this host"
 
 
 def _holder(fd: int) -> str:

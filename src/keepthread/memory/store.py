@@ -6,7 +6,6 @@ import difflib
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import datetime, timezone
 from types import TracebackType
 from typing import NamedTuple
@@ -125,7 +124,7 @@ class Memory:
         """
         check_key(key)
         now = _stamp(self.now())
-        entry = replace(entry, created=entry.created or now, updated=entry.updated or now)
+        entry = entry._replace(created=entry.created or now, updated=entry.updated or now)
         data = self._checked(key, entry)
         with self._changing():
             with suppress(NotFound):
@@ -147,13 +146,13 @@ class Memory:
             BadEntry: the new one is malformed, too long, empty, or private by its type and this memory is shared.
         """
         check_key(key)
-        entry = replace(entry, updated=_stamp(self.now()))
+        entry = entry._replace(updated=_stamp(self.now()))
         with self._changing():
             before = self.directory.read(key)
             with suppress(BadEntry):
                 old = entries.decoded(before, key)
-                entry = replace(
-                    entry, created=entry.created or old.created, author=entry.author or old.author
+                entry = entry._replace(
+                    created=entry.created or old.created, author=entry.author or old.author
                 )
             data = self._checked(key, entry)
             if version(before) != base:
@@ -245,7 +244,7 @@ class Memory:
             raise BadEntry("it says nothing", key=key)
         if self.scope == "team" and entry.type in entries.ALWAYS_PRIVATE:
             raise BadEntry(f"an entry of type {entry.type} is private and not shared", key=key)
-        text = entries.render(replace(entry, scope=self.scope or entry.scope))
+        text = entries.render(entry._replace(scope=self.scope or entry.scope))
         self._refuse_secret(key, text)
         try:
             data = text.encode()
