@@ -14,6 +14,10 @@ _LOCAL_COMMANDS = (
     " plugins privacy-settings quit rate-limit-options release-notes remote-control rename resume rewind sandbox"
     " stats status statusline stickers tasks terminal-setup theme todos upgrade usage vim voice "
 )
+# Ours: what they ask for is done by a program, and what stands behind them is for that program.
+_OWN_COMMANDS = frozenset(
+    f"/{place}{name}" for place in ("", "keepthread-", "keepthread:") for name in ("handoff", "pin")
+)
 SUMMARY = "This session is being continued from a previous conversation that ran out of context"
 INTERRUPTED = "[Request interrupted by user"
 PLAN = "Implement the following plan:"
@@ -44,6 +48,7 @@ _INJECTED = (
     "[Image: original ",
     "[Image: source: ",
     "Your task is to create a detailed summary of the conversation so far",
+    "<!-- keepthread ",  # what a command of ours was expanded to, and handoffs
 )
 _NOTIFICATIONS = (
     "<task-notification>",
@@ -79,7 +84,7 @@ def wording(text: str) -> tuple[str, str]:
     for prefix, via in _PREFIXES:
         if bare.startswith(prefix):
             return via, bare
-    return "prompt", bare
+    return ("command" if is_own_command(bare) else "prompt"), bare
 
 
 def without_reminders(text: str) -> str:
@@ -123,9 +128,16 @@ def names_denials(version: str) -> bool:
 
 
 def is_local_command(text: str) -> bool:
-    """Return whether a slash command is one that the host answers without the model."""
+    """Return whether a slash command asks nothing of the model: the host answers it, or it is one of ours."""
     name = text[1:].split(None, 1)[:1]
-    return text.startswith("/") and bool(name) and f" {name[0]} " in _LOCAL_COMMANDS
+    if not text.startswith("/") or not name:
+        return False
+    return f" {name[0]} " in _LOCAL_COMMANDS or is_own_command(text)
+
+
+def is_own_command(text: str) -> bool:
+    """Return whether a text is a slash command of keepthread's, however it is named where it is installed."""
+    return text.startswith("/") and text.split(None, 1)[0] in _OWN_COMMANDS
 
 
 def is_notice(text: str) -> bool:

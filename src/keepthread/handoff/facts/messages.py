@@ -21,16 +21,6 @@ _PROPOSAL = 1_500
 _LEAST = 12
 _ASKS = frozenset(("prompt", "queued", "command", "rejection", "approval", "plan"))
 _SPOKEN = frozenset(("prompt", "queued", "command", "rejection", "approval", "memory"))
-_OWN = frozenset(
-    (
-        "/handoff",
-        "/keepthread-handoff",
-        "/keepthread:handoff",
-        "/pin",
-        "/keepthread-pin",
-        "/keepthread:pin",
-    )
-)
 
 
 def is_ask(message: Message) -> bool:
@@ -39,8 +29,7 @@ def is_ask(message: Message) -> bool:
     if message.via not in _ASKS or not text:
         return False
     if message.via == "command":
-        name = text.split(None, 1)[0]
-        return name not in _OWN and not is_local_command(text)
+        return not is_local_command(text)
     return True
 
 

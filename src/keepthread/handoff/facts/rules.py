@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from keepthread.handoff.facts.confirmations import is_bare
+from keepthread.handoff.facts.machine_lines import is_machine
 from keepthread.handoff.facts.rule_words import (
     is_correction,
     is_english,
@@ -14,23 +16,42 @@ from keepthread.handoff.facts.rule_words import (
     is_unknown_script,
     strength,
 )
-from keepthread.handoff.facts.text import lazy, prose_lines, sentences, source, units
+from keepthread.handoff.facts.statements import is_statement
+from keepthread.handoff.facts.text import (
+    head_tail,
+    lazy,
+    prose_lines,
+    sentences,
+    source,
+    units,
+)
 from keepthread.handoff.model import Sourced
 from keepthread.transcript.model import Item, Message
+from keepthread.transcript.wording import is_local_command
 
 MOST = 40
 SHORT = 200
 _SENTENCE = 600
-_PER_MESSAGE = 8
+_CARRIED = 20  # of the previous handoff at least, however many new ones there are
+_STATED = 5  # the rank of a plain statement
+_LONGEST_SENTENCE = 4_000  # what is longer was pasted
 _READ = 20_000
 _VIAS = frozenset(("prompt", "queued", "rejection", "approval", "memory", "command"))
-_MACHINE_LINE = lazy(
-    r"^\s*(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|\[\w+\]|at \S+|File \"|Traceback|error\b|warning\b|ERROR|WARN|INFO"
-    r"|DEBUG|npm |\$ |[❯│✗✓✖⎿⏺●]|\+\+\+ |--- a/|@@ |import |from \S+ import|def |class |func |const |let |var |return "
-    r"|if \(|for \(|//|/\*|<\w)"
-    r"|[─│└├┌┐┘┤┬┴┼═║✅❌✔✘🔲☐☑]|[{};]\s*$|^\s*[\w.]+\(.*\)\s*$|\w+Error:|Exception:|^\s*[\w./\\-]+:\d+",
+_LIST_MARK = lazy(r"^\s*(?:[-*•●–]|\(?(?:\d{1,2}|[a-z])[.)])\s+")
+# A line that announces rules, in the languages people write them in.
+_HEADING = lazy(
+    r"^\W*(?:[^\W_]+[\s’'-]+){0,4}?(?:constraints?|rules?|conventions?|requirements?|guidelines?|standards?|principles?|policies"
+    r"|policy|preferences?|(?:code\s+|coding\s+)?style|must[\s-]haves?|no-gos?|dos\s+and\s+don[’']?ts"
+    r"|\w*regeln|vorgaben|konventionen|einschränkungen|anforderungen|\w*richtlinien|règles|contraintes|consignes|exigences"
+    r"|reglas|restricciones|convenciones|requisitos|normas|regras|restrições|convenções|regole|vincoli|convenzioni|requisiti"
+    r"|regels|afspraken|eisen|zasady|reguły|ograniczenia|wymagania|правила|ограничения|соглашения|требования|обмеження|вимоги"
+    r"|kurallar|kısıtlar|regler|säännöt|pravidla|szabályok|reguli|quy\s+tắc|aturan|κανόνες|כללים|قواعد|قيود|नियम|กฎ"
+    r"|.{0,12}(?:规则|規則|约束|約束|约定|約定|要求|规范|規範|原则|ルール|制約|規約|条件|규칙|제약|컨벤션|원칙))"
+    r"(?:[\s’'-]+[^\W_]+){0,6}\W*?(?:[:：]|$)(?P<rest>.*)$",
+    re.IGNORECASE,
 )
-_LIST_MARK = lazy(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_HEADS = lazy(r"[:：]\W*$|^\s*#|^\s*\*\*.*\*\*\s*$")
+_LONGEST_HEADING = 80
 _POINTS_BACK = lazy(
     r"^\W*(?:(?:and|so|but|please|also)\s+)?(?:(?:do\s*not|don[’']?t|never|always)\s+(?:do|use|touch|change)\s+)?(?:that|this|it|them|those|these|das|cela|ça|eso|isso|questo|это|这|那|それ|그거)\b",
     re.IGNORECASE,
@@ -48,7 +69,10 @@ class _Rule(NamedTuple):
 def rules(
     earlier: Sequence[Message], items: Sequence[Item], previous: Sequence[Sourced]
 ) -> list[Sourced]:
-    """Return the rules, those of short messages and the newest first, then those of the previous handoff."""
+    """Return the rules, those of short messages and the newest first, then those of the previous handoff.
+
+    Plain statements stand behind whatever binds, of the previous handoff too.
+    """
     found: list[_Rule] = []
     order = 0
     last: Item | None = None
@@ -57,13 +81,38 @@ def rules(
             order += 1
             found += _in_message(item, order, corrects=_after_refusal(last))
         last = item
+    found += [
+        _Rule(4 if _binds(entry["text"]) else _STATED, -at, entry["text"], entry["source"])
+        for at, entry in enumerate(previous)
+    ]
     found.sort(key=lambda rule: (rule.rank, -rule.order))
     kept: dict[str, Sourced] = {}
     for rule in found:
         kept.setdefault(_key(rule.text), {"text": rule.text, "source": rule.source})
-    for entry in previous:
-        kept.setdefault(_key(entry["text"]), {"text": entry["text"], "source": entry["source"]})
-    return _without_parts(list(kept.values()))[:MOST]
+    return _bounded(_without_parts(list(kept.values())), {_key(rule["text"]) for rule in previous})
+
+
+def _bounded(found: list[Sourced], known: set[str]) -> list[Sourced]:
+    """Return the first 40, but never so many new ones that those of the previous handoff fall out."""
+    old = [entry for entry in found if _key(entry["text"]) in known]
+    room = MOST - min(len(old), _CARRIED)
+    kept: list[Sourced] = []
+    for entry in found:
+        is_old = _key(entry["text"]) in known
+        if is_old or room > 0:
+            kept.append(entry)
+            room -= not is_old
+    return kept[:MOST] if len(old) <= _CARRIED else _thinned(kept, known)
+
+
+def _thinned(kept: list[Sourced], known: set[str]) -> list[Sourced]:
+    """Return at most 40, leaving out old ones from the end first."""
+    surplus = len(kept) - MOST
+    for at in range(len(kept) - 1, -1, -1):
+        if surplus > 0 and _key(kept[at]["text"]) in known:
+            del kept[at]
+            surplus -= 1
+    return kept
 
 
 def _in_message(message: Message, order: int, *, corrects: bool) -> Iterator[_Rule]:
@@ -73,19 +122,38 @@ def _in_message(message: Message, order: int, *, corrects: bool) -> Iterator[_Ru
     if not text or is_bare(text) or text == "[image]":
         return
     where = source(message.place)
-    short = units(text) < SHORT
     if message.via == "memory":
-        yield _Rule(0, order, text[:_SENTENCE], where)
+        yield _Rule(0, order, head_tail(text, _SENTENCE), where)
         return
-    if short and "\n\n" not in text and not _is_machine(text):
+    if units(text) < SHORT and "\n\n" not in text and not _is_pasted(text):
         rank = _rank_of_short(message, text, corrects)
         if rank:
             yield _Rule(rank, order, text, where)
+        elif message.via in ("prompt", "queued"):
+            for statement in _statements(text):
+                yield _Rule(_STATED, order, statement, where)
         return
-    for number, sentence in enumerate(_bound_sentences(text[:_READ])):
-        if number == _PER_MESSAGE:
-            break
+    for sentence in islice(_bound_sentences(text[:_READ]), MOST):
         yield _Rule(4, order, sentence, where)
+
+
+def _is_pasted(text: str) -> bool:
+    """Return whether a short message begins like a program's output; one line of it must say so without doubt."""
+    first, _, more = text.partition("\n")
+    return is_machine(first, typed=not more) and not (more and _LIST_MARK.match(first))
+
+
+def _statements(text: str) -> list[str]:
+    """Return the plain statements of a short message: the whole of it when there is nothing else."""
+    english = is_english(text)
+    parts = [part for line in text.splitlines() for part in sentences(_LIST_MARK.sub("", line))]
+    stated = [part for part in parts if is_statement(part, english=english)]
+    return [text] if stated and len(stated) == len(parts) else stated
+
+
+def _binds(text: str) -> bool:
+    parts = [part for line in text.splitlines() for part in sentences(line[:_READ])]
+    return any(strength(part[:_SENTENCE], english=is_english(text)) == 3 for part in parts)
 
 
 def _rank_of_short(message: Message, text: str, corrects: bool) -> int:
@@ -100,38 +168,65 @@ def _rank_of_short(message: Message, text: str, corrects: bool) -> int:
         return 2
     if (corrects or is_correction(text)) and not asks and len(text) > _BRIEF:
         return 2
-    if best == 1 or (is_unknown_script(text) and not asks):
+    if best == 1 or (is_unknown_script(text) and not asks) or _lists_rules(text):
         return 3
     return 0
 
 
+def _lists_rules(text: str) -> bool:
+    """Return whether a short message is a heading such as "Conventions:" with something below or behind it."""
+    first, _, more = text.partition("\n")
+    head = _HEADING.match(first[:_LONGEST_HEADING])
+    return head is not None and bool(_HEADS.search(first) and more.strip() or head["rest"].strip())
+
+
 def _bound_sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a long message that bind, each with the one before it when it points back to it."""
+    """Yield the sentences of a long message that bind, each with the one before it when it points back to it.
+
+    What is listed below a heading that announces rules binds by its place.
+    """
     english = is_english(text)
     before = ""
+    listing = False
     for line in prose_lines(text):
-        if len(line) > 4_000 or _is_machine(line):
+        mark = _LIST_MARK.match(line)
+        bare = _LIST_MARK.sub("", line).strip()
+        if listing and bare and (mark or line[:1].isspace()) and not is_machine(bare, typed=True):
+            yield head_tail(bare, _SENTENCE)
+            before = bare
             continue
-        for sentence in sentences(_LIST_MARK.sub("", line)):
-            if len(sentence) > _SENTENCE:
-                continue
-            if len(sentence) >= 8 and strength(sentence, english=english) == 3:
-                brief = len(sentence) < _BRIEF or _POINTS_BACK.match(sentence)
-                whole = (
-                    f"{before} {sentence}"
-                    if brief and before and f"{before} {sentence}" in text
-                    else sentence
-                )
-                yield whole if len(whole) <= _SENTENCE else sentence
+        listing = _announces(line) if bare else listing
+        if is_machine(bare, typed=bool(mark)) or is_machine(line, typed=bool(mark)):
+            continue
+        for sentence in sentences(bare):
+            if len(sentence) >= 8 and _sentence_binds(sentence, english=english):
+                yield _with_reference(sentence, before, text)
             before = sentence
+
+
+def _announces(line: str) -> bool:
+    short = len(line) <= _LONGEST_HEADING
+    return short and bool(_HEADS.search(line)) and _HEADING.match(line.strip()) is not None
+
+
+def _sentence_binds(sentence: str, *, english: bool) -> bool:
+    if len(sentence) > _LONGEST_SENTENCE:
+        return False
+    looked_at = f"{sentence[:_SENTENCE]} {sentence[_SENTENCE:][-_SENTENCE:]}".strip()
+    return strength(looked_at, english=english) == 3
+
+
+def _with_reference(sentence: str, before: str, text: str) -> str:
+    """Return the sentence, bounded, behind the one before it when it is too short to stand alone or points back."""
+    points_back = len(sentence) < _BRIEF or _POINTS_BACK.match(sentence)
+    whole = f"{before} {sentence}"
+    if points_back and before and len(whole) <= _SENTENCE and whole in text:
+        return whole
+    return head_tail(sentence, _SENTENCE)
 
 
 def _after_refusal(item: Item | None) -> bool:
     return isinstance(item, Message) and item.via in ("interruption", "rejection")
-
-
-def _is_machine(line: str) -> bool:
-    return bool(_MACHINE_LINE.search(line[:300]))
 
 
 def _key(text: str) -> str:
