@@ -29,7 +29,7 @@ _ENGLISH = lazy(
     r"""\b(?:never|always|from\s+now\s+on|going\s+forward|from\s+here\s+on|in\s+(?:the\s+)?future,|remember\s+(?:to|that|not)|keep\s+in\s+mind
     |make\s+sure|be\s+sure\s+to|ensure|must(?:n[’']t)?|do\s+not|don[’']?t|no\s+more|avoid|refrain|stop\s+\w+ing|quit\s+\w+ing
     |under\s+no\s+circumstances|at\s+all\s+times|every\s+time|each\s+time|without\s+(?:asking|my\s+\w+)|unless\s+i
-    |ask\s+(?:me\s+)?(?:first|before)|before\s+(?:you\s+)?(?:commit|push|delet|merg|deploy|releas)\w*
+    |ask\s+(?:me\s+)?(?:first|before)|let\s+me\s+(?:review|approve|check|see|confirm|read|sign)\b.{1,80}\b(?:before|first)|before\s+(?:you\s+)?(?:commit|push|delet|merg|deploy|releas)\w*
     |shouldn[’']t|should\s+(?:never|always|not|only)|may\s+not|not\s+allowed|forbidden|mandatory|strictly|exclusively
     |only\s+(?:use|edit|touch|change|modify|run|write|work|commit|add)|just\s+use|leave\s+.{1,60}\s+(?:alone|as\s+is|untouched|unchanged)
     |keep\s+.{1,60}(?:as\s+is|untouched|unchanged|in\s+sync|compatible)|hands\s+off|off[\s-]limits|stick\s+(?:to|with)

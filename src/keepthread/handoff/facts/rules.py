@@ -56,6 +56,7 @@ _POINTS_BACK = lazy(
     r"^\W*(?:(?:and|so|but|please|also)\s+)?(?:(?:do\s*not|don[’']?t|never|always)\s+(?:do|use|touch|change)\s+)?(?:that|this|it|them|those|these|das|cela|ça|eso|isso|questo|это|这|那|それ|그거)\b",
     re.IGNORECASE,
 )
+_WORD = lazy(r"[^\W_]+")
 _BRIEF = 16
 
 
@@ -118,7 +119,8 @@ def _thinned(kept: list[Sourced], known: set[str]) -> list[Sourced]:
 def _in_message(message: Message, order: int, *, corrects: bool) -> Iterator[_Rule]:
     text = message.text.strip()
     if message.via == "command":
-        text = text.partition(" ")[2].strip()
+        # What a command of the host or of ours is told is an order to it, once.
+        text = "" if is_local_command(text) else text.partition(" ")[2].strip()
     if not text or is_bare(text) or text == "[image]":
         return
     where = source(message.place)
@@ -177,7 +179,9 @@ def _lists_rules(text: str) -> bool:
     """Return whether a short message is a heading such as "Conventions:" with something below or behind it."""
     first, _, more = text.partition("\n")
     head = _HEADING.match(first[:_LONGEST_HEADING])
-    return head is not None and bool(_HEADS.search(first) and more.strip() or head["rest"].strip())
+    return head is not None and bool(
+        head["rest"].strip() or (_HEADS.search(first) and more.strip())
+    )
 
 
 def _bound_sentences(text: str) -> Iterator[str]:
@@ -235,7 +239,7 @@ def _key(text: str) -> str:
 
 def _without_parts(found: list[Sourced]) -> list[Sourced]:
     """Leave out a rule that stands word for word within another, shorter than 600 characters."""
-    keys = [_key(entry["text"]) for entry in found]
+    keys = [f" {' '.join(_WORD.findall(entry['text'].casefold()))} " for entry in found]
     return [
         entry
         for entry, key in zip(found, keys, strict=True)
