@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from keepthread import cli
+from keepthread import cli, cli_memory
 from keepthread.host.sessions import _sanitised
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -70,6 +70,7 @@ def editor(tmp_path, monkeypatch):
     def use(code: str) -> None:
         script = tmp_path / "editor.py"
         script.write_text(f"import sys\npath = sys.argv[-1]\ntext = open(path).read()\n{code}\n")
+        monkeypatch.setattr(cli_memory, "_is_terminal", lambda: True)
         monkeypatch.setenv("VISUAL", f"{sys.executable} {script}")
 
     return use
@@ -336,3 +337,24 @@ def test_what_others_wrote_cannot_move_the_cursor(run, project):
         out = run(*arguments).out
         assert "\x1b" not in out
         assert "\u202e" not in out
+
+
+def test_without_a_terminal_no_editor_is_started(run, monkeypatch):
+    """It would wait for ever."""
+    monkeypatch.setenv("VISUAL", "false")
+    run("init")
+    run("add", "a.md", "x", "--type", "project")
+
+    for arguments in (("add", "b.md", "--type", "project"), ("edit", "a.md")):
+        assert "There is no text" in run(*arguments, code=1).err
+
+
+def test_what_was_typed_for_an_impossible_key_is_kept_too(run):
+    """Under a name that every system takes."""
+    run("init")
+    for key in ("../" * 200 + "x.md", "\x1b[2J.md", "日本語" * 60, "..", "CON"):
+        ran = run("add", key, "long story", "--type", "project", code=1)
+        kept = Path(ran.err.partition("Your text is kept in ")[2].splitlines()[0])
+        assert kept.name.startswith("unsaved-")
+        assert kept.name.isprintable()
+        assert kept.read_text() == "long story"

@@ -239,7 +239,7 @@ def _given(text: tuple[str, ...]) -> str:
     """Return the text given as arguments or on standard input, "" when there is neither."""
     if text and text != ("-",):
         return " ".join(text)
-    if sys.stdin is None or sys.stdin.isatty():
+    if _is_terminal():
         return ""
     try:
         return sys.stdin.buffer.read().decode()
@@ -247,8 +247,14 @@ def _given(text: tuple[str, ...]) -> str:
         raise KeepthreadError("Standard input is no UTF-8 text") from None
 
 
+def _is_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
 def _edited(text: str) -> str:
     """Return what its user made of a text in an editor."""
+    if not _is_terminal():  # an editor would wait for keys that nobody can press
+        raise KeepthreadError("There is no text", "Give it after the key, or on standard input.")
     typed = click.edit(text, extension=".md", require_save=True)
     if typed is None or typed == text:
         raise KeepthreadError("Nothing was written: the editor saved no change")

@@ -128,3 +128,13 @@ def test_a_file_just_over_what_is_written_is_still_told(team_memory, place):
     write(place, "a.md", "word " * (MAX_ENTRY // 5 + 10))
 
     assert kinds(team_memory) == [("a.md", "long")]
+
+
+def test_a_folder_that_others_may_write_in_is_told(team_memory, place):
+    """Its mode is its user's affair, so it is not changed."""
+    place.team.chmod(0o775)
+    with Memory.open(str(place.team), create=True):
+        pass
+
+    assert kinds(team_memory) == [("", "permissions")]
+    assert place.team.stat().st_mode & 0o777 == 0o775

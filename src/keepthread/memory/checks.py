@@ -63,7 +63,7 @@ class Finding(NamedTuple):
     """What is wrong with an entry: one of the kinds below, its key, its memory's scope and a sentence.
 
     Errors: malformed, secret, skipped, key, misplaced, oversized, "too many".
-    Remarks: expired, duplicate, contradiction, long, unreachable, "broken link".
+    Remarks: permissions, expired, duplicate, contradiction, long, unreachable, "broken link".
     """
 
     kind: str
@@ -109,6 +109,8 @@ def _of_rows(memory: Memory, found: index.Rows) -> Iterator[Finding]:
         yield Finding("skipped", path, memory.scope, reason)
     if found.cut:
         yield Finding("too many", "", memory.scope, "there are more entries than are ever read")
+    if reason := memory.directory.loose():
+        yield Finding("permissions", "", memory.scope, reason)
     now = memory.now()
     for row in found.rows:
         if row.problem:

@@ -137,8 +137,10 @@ class Desk:
 
     def keep_unsaved(self, key: str, text: str) -> str:
         """Write down what could not be stored, without the secrets in it; return where."""
-        files.make_private(self.place.private_path)
-        name = "-".join(key.split("/"))[:100] or "entry"
+        files.make_private(os.path.dirname(self.place.private_path))
+        name = (
+            keys.repaired(key).replace("/", "-").encode()[:100].decode("utf-8", "ignore") or "entry"
+        )
         path = os.path.join(self.place.state, "memory", f"unsaved-{name}")
         safe = redact.text(text, self.place.secrets).encode("utf-8", "replace")
         files.write_private(path, safe)

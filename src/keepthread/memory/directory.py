@@ -64,10 +64,12 @@ class Directory:
     def open(cls, path: str, *, create: bool = False) -> Directory:
         """Open a root, which may itself be reached through links: it is its user's choice.
 
+        An existing one keeps its mode, which may be meant for a group.
+
         Raises:
             OSError: it is absent, no folder, or cannot be created.
         """
-        if create:
+        if create and not os.path.isdir(path):
             files.make_private(path)
         return cls(os.open(path, _FOLDER), path)
 
@@ -106,6 +108,14 @@ class Directory:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def loose(self) -> str:
+        """Return why others than its user could write in the root, "" when they cannot."""
+        status = os.stat(self.fd if self.fd >= 0 else self.path)
+        if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
+            return "the folder belongs to another user"
+        writable = os.name != "nt" and bool(status.st_mode & 0o022)
+        return "others may write in the folder" if writable else ""
 
     def read(self, key: str, limit: int = MAX_BYTES) -> bytes:
         """Return a file's bytes, at most `limit` of them."""

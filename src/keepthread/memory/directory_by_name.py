@@ -57,7 +57,7 @@ class DirectoryByName(Directory):
     @classmethod
     def open(cls, path: str, *, create: bool = False) -> DirectoryByName:
         """Open a root, which may itself be reached through links."""
-        if create:
+        if create and not os.path.isdir(path):
             files.make_private(path)
         return cls(path)
 

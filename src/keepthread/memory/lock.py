@@ -12,7 +12,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from keepthread import files
@@ -48,10 +48,12 @@ def locked(
         return
     fd = _acquired(directory.fd, wait, waiting)
     try:
-        _introduce(fd)
+        with suppress(OSError):  # a full disk: who waits is not told, that is all
+            _introduce(fd)
         yield
     finally:
-        os.ftruncate(fd, 0)
+        with suppress(OSError):
+            os.ftruncate(fd, 0)
         os.close(fd)  # closing lets go of the lock
 
 
