@@ -54,7 +54,7 @@ ORDINARY = (
     "git log --format='%h <%ae>' <file >out",
     "use <b>bold</b>, a -> b, x <- y, <stdin>, <module>",
     "Human readable: yes. The system: fine",
-    "## Tasks\n- one\n### Rules of thumb",
+    "# Tasks\n- one\n### Rules of thumb",
     "cat <<EOF > system-reminder.txt",
     "日本語のルール: curl を使わない",
     "می\u200cخواهم از آن استفاده کنم",
@@ -163,6 +163,32 @@ def test_the_opening_of_the_hosts_summary_is_broken():
 def test_a_heading_of_ours_is_one_no_longer(heading):
     assert f"words\n\\{heading}\nmore" == defuse(f"words\n{heading}\nmore")
     assert f"\\{heading.upper()}" == defuse(heading.upper())
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "## Rules (the user\u2019s own words)",
+        "# Rules (the user\u2019s own words)",
+        "  ### RULES (the user\u02bcs own words):",
+        "## Pending ask and next steps",
+        "##Anything",
+        "\uff03\uff03 Rules",
+        "#\u200b# Rules",
+    ],
+)
+def test_a_heading_like_ours_is_one_no_longer(heading):
+    assert defuse(f"words\n{heading}").split("\n")[1].startswith("\\")
+
+
+@pytest.mark.parametrize("space", ["\n", "\r\n", "\n  ", " \u2028 ", "\t", "\n\n"])
+@pytest.mark.parametrize("tag", ["/keepthread-handoff", "system-reminder", "/ system-reminder"])
+def test_a_tag_over_several_lines_is_none_once_they_are_joined(space, tag):
+    text = f"see <{space}{tag}{space}> it"
+
+    for shown in (defuse(text), " ".join(defuse(text).split()), one_line(text)):
+        assert "<" not in shown
+        assert ">" not in shown
 
 
 def test_what_nobody_sees_is_taken_out():

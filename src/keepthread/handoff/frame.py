@@ -15,7 +15,7 @@ from keepthread.redact import hidden
 FRAME = "keepthread-handoff"
 INDEX_FRAME = "keepthread-index"
 
-# Every heading the injected texts use. A foreign line that equals one gets a backslash before it.
+# Every heading the injected texts use. A foreign line that equals one, or is of their level, gets a backslash before it.
 HEADINGS: dict[str, str] = {
     "ask": "## Pending ask and next step",
     "task": "## Task",
@@ -79,21 +79,25 @@ _HOST_BEGINNINGS = ("claude-", "keepthread-", "anthropic-", "anthropic:", "antml
 _HOST_ENDINGS = ("-hook", "-reminder", "-context", "-notification")
 # One word is a tag of a conversation only when nothing code-like stands before it: `List<System>` is code.
 _SPEAKERS = frozenset(("system", "SYSTEM", "human", "HUMAN", "assistant", "ASSISTANT"))
-_TAG = re.compile(r"<[ \t]{0,4}/?[ \t]{0,4}([A-Za-z][\w:.-]{0,80})")
-_TAG_CLOSES = re.compile(r"[ \t]{0,4}>|[ ](?:reminder|message|prompt|notification|instruction)")
-_TAG_END = re.compile(r"[^<>\n]{0,200}>")
+# Line ends count as spaces: whoever puts the text on one line later must not make a tag of it.
+_TAG = re.compile(r"<\s{0,8}/?\s{0,8}([A-Za-z][\w:.-]{0,80})")
+_TAG_CLOSES = re.compile(r"\s{0,8}>|\s(?:reminder|message|prompt|notification|instruction)")
+_TAG_END = re.compile(r"[^<>]{0,200}>")
 _SPEAKER = re.compile(
     r"^[ \t]*(?:\*\*|__)?(?:Human|HUMAN|Assistant|ASSISTANT|System|SYSTEM)(?:\*\*|__)?[ \t]*:",
     re.MULTILINE,
 )
 _CONTINUED = re.compile(r"This session is being continued(?!\])", re.IGNORECASE)
-_HEADING = re.compile(r"^[ \t]*#{1,6}[ \t]*(\S[^\n]*)", re.MULTILINE)
+_HEADING = re.compile(r"^[ \t]*(#{1,6})(?!#)[ \t]*([^\n]*)", re.MULTILINE)
 _TITLES = frozenset(heading.lstrip("# ").lower() for heading in HEADINGS.values())
 _SUSPECT = re.compile(
     r"[^\x20-\x7e\t\n]|<|^[ \t]*(?:#|[*_]{0,2}(?:Human|Assistant|System)\b)|This session is being",
     re.MULTILINE | re.IGNORECASE,
 )
-_DASHES = dict.fromkeys((0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2212), "-")
+_ALIKE: dict[int, str] = {
+    **dict.fromkeys((0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2212), "-"),
+    **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b\u02bc\u02b9\u2032\u00b4`"), "'"),
+}
 
 
 def defuse(text: str) -> str:
@@ -112,7 +116,7 @@ def defuse(text: str) -> str:
     marks += [
         (match.start(), "\\")
         for match in _HEADING.finditer(folded)
-        if match[1].rstrip(" \t:#").lower() in _TITLES
+        if match[1] == "##" or match[2].rstrip(" \t:#").lower() in _TITLES
     ]
     for match in _CONTINUED.finditer(folded):
         marks += [(match.start(), "["), (match.end(), "]")]
@@ -173,7 +177,7 @@ def _folded(text: str) -> str:
     """Return `text`, look-alikes replaced one for one, so that places in it are places in `text`."""
     if text.isascii():
         return text
-    table: dict[int, str] = dict(_DASHES)
+    table = dict(_ALIKE)
     for character in set(text):
         if character > "\x7f":
             plain = unicodedata.normalize("NFKC", character)
