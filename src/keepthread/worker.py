@@ -24,7 +24,7 @@ from keepthread.engines.model import Answer, Deadline, Engine, Outcome, Request,
 from keepthread.errors import KeepthreadError
 from keepthread.handoff import circuit
 from keepthread.handoff.audit import Evidence, audit, faults, retry_note
-from keepthread.handoff.checkpoint import known_secrets, note_complete, now
+from keepthread.handoff.checkpoint import note_complete, now
 from keepthread.handoff.material import Material
 from keepthread.handoff.merge import carry, complete
 from keepthread.handoff.model import Handoff, ModelAnswer
@@ -33,6 +33,7 @@ from keepthread.handoff.publish import publish
 from keepthread.handoff.retention import Limits, tidy
 from keepthread.handoff.rewound import left_behind
 from keepthread.handoff.schema import answer_schema
+from keepthread.handoff.secrets import known_secrets
 from keepthread.handoff.store import load, read_worker, update_worker
 from keepthread.host.config import Config
 from keepthread.host.config import load as load_config

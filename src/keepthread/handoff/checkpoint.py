@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 from keepthread import redact
@@ -17,9 +16,9 @@ from keepthread.handoff.merge import carry
 from keepthread.handoff.model import Git, Handoff, Reason, Trigger
 from keepthread.handoff.publish import Outlet, publish
 from keepthread.handoff.rewound import left_behind, rewritten
+from keepthread.handoff.secrets import without
 from keepthread.handoff.store import is_shown, load, read_worker, session_at, update_worker
 from keepthread.host.locations import project_root
-from keepthread.redact.exposed import exposed
 from keepthread.transcript.earlier import earlier_prompts
 from keepthread.transcript.model import Call, Item, Message, Transcript
 from keepthread.transcript.read import count_boundaries, read_transcript
@@ -28,19 +27,21 @@ from keepthread.transcript.tokens import estimate
 
 _PROMPT_LAG = 0.15  # seconds
 _BEFORE_BOUNDARY = 256 * 1024  # bytes
-_ONLY_MARK = re.compile(r"\[REDACTED:[a-z0-9-]+\]")
 _TALK = ("prompt", "queued", "rejection", "approval", "answer", "plan", "reply")
 ENOUGH_NEW = 5_000  # tokens; with less that is new a handoff is updated by code and buys no call
 
 
 class Job(NamedTuple):
-    """What a handoff is taken of. `transcript_path` and `project` may be ""; `pins` are texts to keep verbatim."""
+    """What a handoff is taken of. `transcript_path` and `project` may be ""; `pins` are texts to keep verbatim, `note`
+    is what its user wants this handoff to attend to.
+    """
 
     session_id: str
     transcript_path: str
     project: str
     trigger: Trigger
     pins: Sequence[str] = ()
+    note: str = ""
 
 
 class Checkpoint(NamedTuple):
@@ -92,7 +93,7 @@ def take(
         reason = reason or ("engine_facts" if transcript.items else "no_transcript")
     handoff = _collect(job, transcript, previous, ordinal)
     handoff["meta"]["reason"] = reason
-    handoff = _redacted(handoff, transcript, outlet.secrets)
+    handoff = without(handoff, transcript, outlet.secrets)
     if previous is not None:
         handoff = _carried(handoff, previous, outlet.state)
     worker = read_worker(outlet.state, job.session_id) if outlet.state else None
@@ -135,33 +136,6 @@ def _carried(handoff: Handoff, previous: Handoff, state: str) -> Handoff:
 
     summary = summary_since(state, before["session_id"], before["generated_at"])
     return lay_over(carried, summary, before["generated_at"], at) if summary else carried
-
-
-def _redacted(handoff: Handoff, transcript: Transcript, secrets: Sequence[str]) -> Handoff:
-    """Return the handoff without secrets, also where a name or a cut command no longer shows that it is one."""
-    clean = cast(Handoff, redact.document(handoff, known_secrets(transcript, secrets)))
-    names = clean["facts"]["identifiers"]
-    clean["facts"]["identifiers"] = [
-        name for name in names if not _ONLY_MARK.fullmatch(name["text"])
-    ]
-    return clean
-
-
-def known_secrets(transcript: Transcript, secrets: Sequence[str]) -> list[str]:
-    """Return the secrets to be taken out wherever they stand: those given, and those the session gives away."""
-    calls = (item.input for item in reversed(transcript.items) if isinstance(item, Call))
-    return [*secrets, *exposed(_texts(transcript), calls)]
-
-
-def _texts(transcript: Transcript) -> Iterator[str]:
-    """Yield all words of the live part, the newest first."""
-    for item in reversed(transcript.items):
-        if isinstance(item, Message):
-            yield item.text
-        elif isinstance(item, Call):
-            yield from (value for value in item.input.values() if isinstance(value, str))
-            if item.result is not None:
-                yield item.result.text
 
 
 def now() -> str:

@@ -11,7 +11,7 @@ from keepthread.redact.assigned import gives_away
 from keepthread.redact.commands import RULES as GIVEN
 from keepthread.redact.contextual import RULES as TOLD
 from keepthread.redact.placeholders import MARK, is_mixed
-from keepthread.redact.rules import Rule, Span
+from keepthread.redact.rules import Known, Rule, Span
 from keepthread.redact.vendors import RULES as FORMED
 
 WINDOW = 1024 * 1024  # characters
@@ -198,8 +198,11 @@ def _spans(rule: Rule, value: str) -> Iterator[Span]:
 def _exact(value: str, secrets: Sequence[str]) -> Iterator[_Found]:
     for secret in secrets:
         at = value.find(secret) if secret else -1
+        rank, rule = -1, "environment"
+        if at >= 0 and isinstance(secret, Known):  # where a rule tells it too, that one names it
+            rank, rule = len(RULES), secret.rule
         while at >= 0:
-            yield _Found(at, at + len(secret), -1, "environment")
+            yield _Found(at, at + len(secret), rank, rule)
             at = value.find(secret, at + len(secret))
 
 

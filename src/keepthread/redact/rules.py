@@ -8,6 +8,17 @@ from collections.abc import Callable, Iterator
 Span = tuple[int, int]
 
 
+class Known(str):
+    """A secret that was found somewhere, to be taken out wherever it stands; `rule` is the name of what told it."""
+
+    rule = "secret"
+
+    def __new__(cls, value: str, rule: str = rule) -> Known:
+        known = super().__new__(cls, value)
+        known.rule = rule
+        return known
+
+
 class Rule:
     """One way a secret is told.
 
