@@ -143,6 +143,7 @@ LIGHT = {
     "keepthread.log",
     "keepthread.running",
     "keepthread.transcript",
+    "keepthread.transcript.boundaries",
     "keepthread.transcript.lines",
     "keepthread.transcript.parse",
     "keepthread.transcript.tail",

@@ -28,6 +28,7 @@ _JOIN = 8.0  # seconds at most to wait for a worker, whatever a settings file sa
 _TIDY = 0.1  # seconds a compaction gives to what is past its time, once a day
 _FRESH = ("startup", "clear")  # sources of a start from nothing
 _NOTHING: Mapping[str, Any] = {"asks": [], "edits": []}  # has happened since
+_REWOUND = "keepthread: the handoff was not put back: the talk was rewound past it."
 _LINE = 299  # characters of the line for the person
 
 
@@ -164,7 +165,9 @@ def _inject(event: Event, run: Run, kind: str) -> str:
     if wanted or offered:
         running = inject.settle(session_dir(state, session), min(settings["join"], _JOIN))
         stored = inject.find(state, session, event.transcript_path)
-        if stored is not None:
+        if stored is not None and wanted and _is_rewound(stored, event, run):
+            notice, told = _REWOUND, "worker"
+        elif stored is not None:
             text = _restored(stored, event, run, kind) if wanted else ""
             notice = inject.notice(stored, running) if text else ""
             told = "worker"
@@ -177,15 +180,31 @@ def _inject(event: Event, run: Run, kind: str) -> str:
     return inject.output(text, _with_failure(notice, event, run, told) if kind == "context" else "")
 
 
+def _is_rewound(stored: dict[str, Any], event: Event, run: Run) -> bool:
+    """Return whether the words that the handoff ends with were taken back; the log says so."""
+    from keepthread.handoff import inject
+
+    own = stored.get("session_id") == event.session_id
+    if not inject.rewound(stored, event.transcript_path, own):
+        return False
+    run.log(event.session_id, "not shown", "the talk was rewound past the handoff")
+    return True
+
+
 def _restored(stored: dict[str, Any], event: Event, run: Run, kind: str) -> str:
     """Return the session's own text, once per compaction."""
     from keepthread.handoff import inject
 
     session = event.session_id
     newer = inject.news(stored, event.transcript_path, stored.get("session_id") == session)
+    position = inject.position_key(stored)
+    far = newer["boundaries"] < 0  # too far to count them: shown once is shown then
+    if far and inject.was_shown(state_dir(run.env), session, kind, position):
+        run.log(session, "shown before")
+        return ""
     # The compaction that fires this event writes its boundary only later; a resume after it finds it in the file.
     compactions = newer["boundaries"] + (event.source == "compact")
-    key = f"{inject.position_key(stored)}:{compactions}"
+    key = f"{position}:{'far' if far else compactions}"
     return _shown(stored, newer, key, event, run, kind)
 
 
@@ -317,12 +336,14 @@ def _leave_words(note: str, pin: str | None, event: Event, run: Run) -> bool:
     return True
 
 
-def _deliver(upgrade: dict[str, object], event: Event, run: Run) -> str:
+def _deliver(upgrade: dict[str, Any], event: Event, run: Run) -> str:
     from keepthread.handoff import inject, late
 
     state, session = state_dir(run.env), event.session_id
     settings = inject.settings(state, run.env)
     if inject.is_off(settings, run.env, event.cwd) or not late.take(state, session):
+        return ""
+    if _is_rewound(upgrade, event, run):
         return ""
     run.undo = lambda: late.put_back(state, session)
     run.log(session, "shown", "the late answer")

@@ -158,6 +158,42 @@ def test_d5_a_resume_after_a_compaction_repeats_nothing_and_the_next_compaction_
     assert both(world, "resume") == [False, False]
 
 
+def test_d5_a_resume_far_behind_the_compaction_repeats_nothing(world):
+    """The boundary lies before the bytes that SessionStart reads."""
+    file = world.session()
+    world.run("pre_compact")
+    assert world.run("session_start").context
+    file.boundary()
+    assert world.run("session_start", world.event("session_start", source="resume")).context == ""
+    for _ in range(260):
+        file.assistant("word " * 2_000)
+    assert world.run("session_start", world.event("session_start", source="resume")).context == ""
+
+
+def test_d5_a_resume_after_a_rewind_past_the_handoff_shows_nothing_and_says_why(world):
+    """Nor does the next compaction carry what was taken back."""
+    file = world.session()
+    before = file.last
+    file.user("From now on always use wget here, never httpie.")
+    file.assistant("Agreed.")
+    world.run("pre_compact")
+    file.rewind(before)
+    file.user("Never mind; draw the moon phases instead.")
+    file.assistant("Drawing.")
+    for hook in ("session_start", "session_index"):
+        run = world.run(hook, world.event(hook, source="resume"))
+        assert run.context == ""
+        assert "rewound" in world.log()[-1]["reason"]
+    told = world.run("session_start", world.event("session_start", source="resume")).notice
+    assert "rewound" in told
+    world.run("pre_compact")
+    shown = world.run("session_start").context
+    assert RULE in shown
+    assert "moon phases" in shown
+    ruled_out = shown.partition("## Ruled out")[2].partition("\n## ")[0]
+    assert shown.count("always use wget") == ruled_out.count("always use wget") == 1
+
+
 def test_d5_several_clients_resuming_at_once_get_it_once(world):
     world.session()
     world.run("pre_compact")

@@ -14,6 +14,10 @@ import pytest
 
 from keepthread.handoff import alive, inject
 from keepthread.handoff.alive import stamp
+from keepthread.handoff.frame import HEADINGS
+from keepthread.handoff.render.context import CLOSING, render_context
+from keepthread.handoff.render.required import REQUIRED
+from tests.support.handoffs import make_handoff
 from tests.support.session import SESSION, SessionFile
 
 OTHER = "22222222-2222-4222-8222-222222222222"
@@ -44,7 +48,7 @@ def store(state: Path, session: str = SESSION, **more: Any) -> dict[str, Any]:
         ({"join": 5}, {"KEEPTHREAD_JOIN": "60"}, 5.0),
         ({"join": 5}, {"KEEPTHREAD_JOIN": "-1"}, 0.0),
         ({"join": 5}, {"KEEPTHREAD_JOIN": "soon"}, 5.0),
-        ({"join": 5}, {"KEEPTHREAD_JOIN": "nan"}, 0.0),
+        ({"join": 5}, {"KEEPTHREAD_JOIN": "nan"}, 5.0),
         ({"join": "x"}, {}, 3.0),
         ({"join": -2}, {}, 3.0),
     ],
@@ -194,7 +198,7 @@ def test_when_what_is_required_fills_the_budget_its_end_gives_way_to_the_users_n
     )
     assert units(text) <= 750
     assert "now the moons" in text
-    assert "left out for what is new" in text
+    assert "left out for room" in text
     assert text.endswith("\n</end>")
 
 
@@ -307,3 +311,69 @@ def test_the_output_is_one_document_or_nothing(text, notice):
     if out:
         assert json.loads(out.encode())
         assert "\n" not in out
+
+
+@pytest.mark.parametrize(
+    ("stored", "told", "expected"),
+    [
+        (9_900, "2000", 2_000),
+        (9_900, "500", 1_000),
+        (9_900, "0", 1_000),
+        (9_900, "-inf", 1_000),
+        (9_900, "-7", 1_000),
+        (9_900, "nan", 9_900),
+        (9_900, "inf", 9_900),
+        (9_900, "20000", 9_900),
+        (3, "", 1_000),
+        (float("inf"), "", 9_900),
+        (float("nan"), "", 9_900),
+    ],
+)
+def test_no_budget_is_below_the_least_that_precompact_takes(tmp_path, stored, told, expected):
+    (tmp_path / "settings.json").write_text(json.dumps({"budget": stored}))
+    assert inject.settings(str(tmp_path), {"KEEPTHREAD_BUDGET": told})["budget"] == expected
+
+
+@pytest.mark.parametrize("budget", [1_000, 2_000, 5_000, 9_900])
+@pytest.mark.parametrize("stored_for", [1_000, 2_000, 9_900])
+def test_every_required_section_and_the_newest_ask_have_a_place_in_every_budget(budget, stored_for):
+    """Also when the text was made for a larger budget than the one at hand."""
+    handoff = make_handoff()
+    handoff["facts"]["pending_ask"] = {"text": "Draw the tides " + "w" * 900, "source": "u"}
+    handoff["constraints"]["rules"] = [
+        {"text": f"Rule {n}: never touch module {n}, " + "r" * 200, "source": "u"}
+        for n in range(20)
+    ]
+    rendered = render_context(handoff, budget=stored_for)
+    stored = {"text": rendered.text, "cuts": list(rendered.cuts), "closing": CLOSING}
+    news = {
+        "asks": [f"ask {n} " + "x" * 290 for n in range(9)],
+        "edits": [f"/p/file{n}" for n in range(90)],
+        "boundaries": 0,
+    }
+    text = inject.compose(stored, news, budget, 0.0, {})
+    assert units(text) <= budget
+    assert "ask 8 " in text
+    assert "Draw the tides" in text
+    required = [HEADINGS[section.name] for section in REQUIRED]
+    assert [title for title in required if title not in text] == []
+    assert text.endswith(CLOSING)
+
+
+def test_of_parallel_calls_none_is_taken_for_rewound(tmp_path):
+    """The talk goes on from one answer only; the other one is as much part of it."""
+    file = SessionFile(tmp_path / "t.jsonl")
+    goal = file.user("goal")
+    ask = file.user("look around")
+    file.bash("ls", "one")
+    other = file.last
+    file.rewind(ask)
+    file.bash("pwd", "two")
+    file.assistant("both are there")
+    stored = {"transcript": {"path": str(file.path), "last_uuid": other, "size": 1}}
+    assert not inject.rewound(stored, "", own_session=True)
+    file.rewind(goal)
+    file.user("quite another way")
+    file.assistant("well")
+    assert inject.rewound(stored, "", own_session=True)
+    assert inject.rewound(stored, str(file.path), own_session=False)

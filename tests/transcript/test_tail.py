@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from keepthread.transcript.tail import belongs, since, uuids_from_end
+from keepthread.transcript.tail import belongs, leaves_out, since, uuids_from_end
 from tests.support.session import SESSION, SessionFile
 
 NOTHING = {"asks": [], "edits": [], "boundaries": 0, "records": 0, "truncated": False}
@@ -191,8 +191,66 @@ def test_it_is_light_to_import() -> None:
         if name.startswith("keepthread.t")
     } == {
         "keepthread.transcript",
+        "boundaries",
         "lines",
         "parse",
         "tail",
         "wording",
     }
+
+
+def test_compactions_are_counted_past_what_is_read(session: SessionFile) -> None:
+    """Two of them lie before the last 200 kB; words that only name one are none."""
+    session.user("goal")
+    offset = session.path.stat().st_size
+    session.boundary()
+    session.boundary()
+    session.user('what is {"type":"system","subtype":"compact_boundary"}?')
+    session.sidechain("look")
+    for _ in range(30):
+        session.assistant("word " * 2_000)
+
+    found = since(str(session.path), offset, limit=200_000)
+
+    assert (found["boundaries"], found["truncated"]) == (2, True)
+
+
+def test_in_a_file_that_has_grown_too_far_they_are_not_counted(
+    session: SessionFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.user("goal")
+    session.boundary()
+    session.user("x" * 5_000)
+    monkeypatch.setattr("keepthread.transcript.tail._COUNTED", 1_000)
+
+    assert since(str(session.path), 0, limit=2_000)["boundaries"] == -1
+
+
+def test_a_record_is_left_out_by_a_rewind_and_not_by_what_goes_on_from_it(
+    session: SessionFile,
+) -> None:
+    first = session.user("goal")
+    last = session.assistant("done")
+    path = str(session.path)
+    assert not leaves_out(path, last)
+    session.system("turn_duration")
+    session.user("go on")
+    session.assistant("well")
+    assert not leaves_out(path, last)
+    session.rewind(first)
+    session.user("another way")
+    assert leaves_out(path, last)
+    assert not leaves_out(path, first)
+    session.boundary()
+    session.user("after the compaction")
+    assert not leaves_out(path, last)
+
+
+def test_what_lies_before_the_bytes_read_is_not_taken_for_left_out(session: SessionFile) -> None:
+    first = session.user("goal")
+    last = session.assistant("done")
+    session.rewind(first)
+    session.user("another way " * 500)
+
+    assert not leaves_out(str(session.path), last, limit=1_000)
+    assert not leaves_out(str(session.path.parent / "gone"), last)

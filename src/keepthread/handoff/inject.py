@@ -25,7 +25,10 @@ _POLL = 0.02  # seconds
 _BETWEEN = 0.3  # seconds; the files of one handoff are written within milliseconds
 _DAY = 86_400
 _NEWS = 1_800  # units of what happened since the handoff
-_LEFT_OUT = "\n… what stood here was left out for what is new."
+_NEWEST = 300  # units kept for the user's newest words, however much is required
+_LEFT_OUT = "\n… the rest was left out for room."
+_SECTION = "\n\n## "
+_FLOORS = {"budget": 1_000.0}  # units; PreCompact takes no smaller one either
 DEFAULTS: Mapping[str, Any] = {
     "disable": False,
     "join": 3.0,
@@ -49,9 +52,8 @@ def settings(state: str, env: Mapping[str, str]) -> dict[str, Any]:
     """Return the resolved settings SessionStart needs; the process environment may only narrow them."""
     found = {**DEFAULTS, **(read_json(os.path.join(state, "settings.json")) or {})}
     for key in ("join", "budget", "index"):
-        found[key] = _smaller(
-            env.get(f"KEEPTHREAD_{key.upper()}", ""), _number(found[key], DEFAULTS[key])
-        )
+        value, floor = _number(found[key], DEFAULTS[key]), _FLOORS.get(key, 0.0)
+        found[key] = max(floor, _smaller(env.get(f"KEEPTHREAD_{key.upper()}", ""), value))
     if env.get("KEEPTHREAD_DISABLE", "").lower() in ("1", "true", "yes", "on"):
         found["disable"] = True
     for key in ("sources", "off_projects"):
@@ -69,14 +71,16 @@ def is_off(settings: Mapping[str, Any], env: Mapping[str, str], cwd: str) -> boo
 
 
 def _number(value: object, default: float) -> float:
-    return float(value) if isinstance(value, (int, float)) and value >= 0 else default
+    finite = isinstance(value, (int, float)) and 0 <= value < float("inf")
+    return float(value) if finite else default  # type: ignore[arg-type]
 
 
 def _smaller(text: str, value: float) -> float:
     try:
-        return min(value, max(0.0, float(text)))
+        told = float(text)
     except ValueError:
         return value
+    return min(value, told) if told == told else value  # "nan" is no number
 
 
 def settle(folder: str, join: float) -> bool:
@@ -133,8 +137,7 @@ _PLAIN = frozenset("0123456789abcdef-")
 
 def position_key(stored: Mapping[str, Any]) -> str:
     """Return what a partial and its complete form have in common: of the two, one is shown, and once."""
-    reference = stored.get("transcript")
-    place = reference if isinstance(reference, dict) else {}
+    place = _place(stored)
     return f"{stored.get('ordinal')}:{place.get('last_uuid') or place.get('size')}"
 
 
@@ -166,6 +169,16 @@ def release(state: str, session_id: str, kind: str, key: str) -> None:
     _remove(os.path.join(session_dir(state, session_id), _marker(kind, key)))
 
 
+def was_shown(state: str, session_id: str, kind: str, position: str) -> bool:
+    """Return whether this position was shown, after whatever compaction."""
+    beginning = _marker(kind, f"{position}:")
+    try:
+        names = os.listdir(session_dir(state, session_id))
+    except OSError:
+        return False
+    return any(name.startswith(beginning) for name in names)
+
+
 def shown_status(folder: str, position: str) -> str:
     """Return in which state this position's context was shown last, "" when it was not."""
     beginning = _marker("context", f"{position}:")
@@ -193,12 +206,38 @@ def news(stored: Mapping[str, Any], transcript_path: str, own_session: bool) -> 
     """
     from keepthread.transcript.tail import since
 
-    reference = stored.get("transcript")
-    place = reference if isinstance(reference, dict) else {}
+    place = _place(stored)
     path, size = place.get("path") or transcript_path, place.get("size")
     if not own_session or not isinstance(path, str) or not isinstance(size, int):
         return {"asks": [], "edits": [], "boundaries": 0}
     return since(path, size)
+
+
+def rewound(stored: Mapping[str, Any], transcript_path: str, own_session: bool) -> bool:
+    """Return whether the user has taken back the words that the handoff ends with, and gone on from earlier ones."""
+    from keepthread.transcript.tail import leaves_out
+
+    place = _place(stored)
+    path = (place.get("path") if own_session else "") or transcript_path
+    uuid = place.get("last_uuid")
+    if not isinstance(path, str) or not isinstance(uuid, str) or not uuid:
+        return False
+    if not leaves_out(path, uuid):
+        return False
+    # One of several parallel calls is beside the branch too. Rare enough to read the talk as a whole.
+    from keepthread.errors import KeepthreadError
+    from keepthread.transcript.read import read_transcript
+
+    try:
+        talk = read_transcript(path)
+    except KeepthreadError:
+        return False
+    return bool(talk.abandoned) and not talk.holds(uuid)
+
+
+def _place(stored: Mapping[str, Any]) -> Mapping[str, Any]:
+    reference = stored.get("transcript")
+    return reference if isinstance(reference, dict) else {}
 
 
 def compose(
@@ -210,22 +249,43 @@ def compose(
 ) -> str:
     """Return the stored text, with its age when it is old and what happened since, within `budget` UTF-16 units.
 
-    Optional sections give way first: `cuts` says where the text may end. When what is required fills the budget, the
-    end of its last section gives way too, since the newest words of the user outweigh it.
+    Optional sections give way first: `cuts` says where the text may end. What is new has what the required ones leave,
+    and the newest words of the user a place in any case: for it the longest sections are shortened, and none vanishes.
     """
-    text = str(stored.get("text", ""))
-    closing = str(stored.get("closing", ""))
-    added = _age(stored, now) + _since(newer, env, min(_NEWS, budget // 4))
+    text, closing = str(stored.get("text", "")), str(stored.get("closing", ""))
+    cuts = [c for c in stored.get("cuts", []) if isinstance(c, int) and 0 < c <= len(text)]
+    required = text[: min(cuts, default=len(text))]
+    age = _age(stored, now)
+    left = budget - _units(required) - _units(age) - _units(closing)
+    most = min(_NEWS, budget // 4)
+    added = age + _since(newer, env, max(min(most, left), min(most, _NEWEST)))
     room = budget - _units(added) - _units(closing)
     if _units(text) > room:
-        cuts = [c for c in stored.get("cuts", []) if isinstance(c, int) and 0 < c <= len(text)]
         fitting = [c for c in cuts if _units(text[:c]) <= room]
-        if fitting:
-            text = text[: max(fitting)]
-        else:
-            text = _cut(text[: min(cuts, default=len(text))], room - _units(_LEFT_OUT))
-            text = text[: text.rfind("\n") + 1 or None].rstrip() + _LEFT_OUT
+        text = text[: max(fitting)] if fitting else _shortened(required, room)
     return text + added + closing
+
+
+def _shortened(text: str, room: int) -> str:
+    """Return the text in `room` units: its longest sections give up their ends, and each keeps its beginning."""
+    parts = text.split(_SECTION)
+    left = room - _units(_LEFT_OUT) - _units(_SECTION) * (len(parts) - 1)
+    share = left
+    for done, size in enumerate(sorted(map(_units, parts))):
+        share = left // (len(parts) - done)
+        if size > share:
+            break
+        left -= size
+    return _SECTION.join(_beginning(part, share) for part in parts) + _LEFT_OUT
+
+
+def _beginning(part: str, room: int) -> str:
+    """Return a section in `room` units: its heading and whole lines, or the beginning of its first line."""
+    if _units(part) <= room:
+        return part
+    cut = _cut(part, max(0, room - 2))
+    lines = cut.rpartition("\n")[0]
+    return (lines if "\n" in lines else cut).rstrip() + "\n…"[: max(0, room)]
 
 
 def _age(stored: Mapping[str, Any], now: float) -> str:
@@ -245,12 +305,13 @@ def _since(newer: Mapping[str, Any], env: Mapping[str, str], room: int) -> str:
         return ""
     # Imported here: only a transcript that went on past its handoff needs them.
     from keepthread import redact
-    from keepthread.handoff.frame import defuse
+    from keepthread.handoff.frame import one_line
 
     secrets = redact.environment_secrets(env)
 
     def flat(text: str) -> str:
-        return _cut(" ".join(defuse(redact.text(text, secrets)).split()), 300)
+        # Redacted again on one line: what stood on two may give a secret away there.
+        return _cut(redact.text(one_line(redact.text(text, secrets)), secrets), 300)
 
     title = "\n\nSince this record was made:"
     room -= _units(title)

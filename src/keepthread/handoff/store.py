@@ -74,8 +74,7 @@ def save(
         notice: one line for the person at the next session start.
         document: path of the person-facing file, or "".
         upgrade: text, cuts and closing of what a session lacks that was shown the partial of this handoff.
-        replaced: the handoff that this one takes the place of even if that is the newer one: its transcript was
-            written anew. Another one that is stored by now is held to the rule.
+        replaced: the stored handoff that this one follows even if that is newer: its transcript was written anew.
 
     Raises:
         OSError: a file could not be written; on a full disk all the old ones stay.

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from io import FileIO
-from typing import Any
 
 from keepthread.transcript.lines import open_regular, size_of
 from keepthread.transcript.parse import parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # SessionStart reads through this module too
+    from typing import Any
 
 # Inside a string these quotes would be escaped, so what a tool printed never matches.
 MARK = b'"compact_boundary"'

@@ -178,3 +178,15 @@ class Transcript:
     tokens: Tokens = Tokens(0, 0)
     abandoned: list[Message] = field(default_factory=list)
     kept: list[Item] = field(default_factory=list)
+
+    def holds(self, uuid: str) -> bool:
+        """Return whether a record of this uuid is on the live branch and says something."""
+        return any(
+            item.place.uuid == uuid
+            or (
+                isinstance(item, Call)
+                and item.result is not None
+                and item.result.place.uuid == uuid
+            )
+            for item in self.items
+        )

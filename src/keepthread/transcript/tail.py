@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from io import FileIO
 
+from keepthread.transcript.boundaries import count_in, is_boundary
 from keepthread.transcript.lines import lines, open_regular, size_of
 from keepthread.transcript.parse import parse
 from keepthread.transcript.wording import (
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _ASK = 600
+_COUNTED = 64 << 20  # bytes in which boundaries are counted
 _EDITORS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 _WORTH = (
     b'"user"',
@@ -42,7 +44,7 @@ def since(path: str, offset: int, *, limit: int = 2 << 20) -> dict[str, Any]:
     Returns:
         asks: what the user typed, oldest first, each at most 600 characters.
         edits: paths that the edit tools were called with, oldest first.
-        boundaries: compactions of the main chain.
+        boundaries: compactions of the main chain, all of them; -1 when the file has grown too far to count them.
         records: records of the conversation.
         truncated: whether the limit left out what came first.
     """
@@ -54,6 +56,9 @@ def since(path: str, offset: int, *, limit: int = 2 << 20) -> dict[str, Any]:
             truncated = size - limit > offset
             for _, raw in _records(file, size, max(offset, size - limit), _WORTH):
                 found.add(raw)
+            if truncated:
+                near = size - offset <= _COUNTED
+                found.boundaries = count_in(file, max(0, offset), size) if near else -1
     except OSError:
         pass  # it is gone or unreadable; the handoff at hand is all there is
     return {
@@ -79,6 +84,33 @@ def uuids_from_end(path: str, *, end: int | None = None, limit: int = 2 << 20) -
             ]
     except OSError:
         return []
+
+
+def leaves_out(path: str, uuid: str, *, limit: int = 2 << 20) -> bool:
+    """Return whether the talk's newest branch goes past this record, as far as the last `limit` bytes tell.
+
+    It does after a rewind, and beside one of several parallel calls; False when the record is not among those bytes,
+    or when a compaction came after it.
+    """
+    wanted: object = None
+    met = False
+    try:
+        with open_regular(path) as file:
+            size = size_of(file)
+            for _, raw in _records(file, size, max(0, size - limit), (b'"uuid"',)):
+                if raw.get("isSidechain") is True or not isinstance(raw.get("uuid"), str):
+                    continue
+                if is_boundary(raw):
+                    return met
+                met = met or raw["uuid"] == uuid
+                newest = wanted is None and raw.get("type") in ("user", "assistant")
+                if newest or raw["uuid"] == wanted:
+                    if met:
+                        return bool(raw["uuid"] != uuid)
+                    wanted = raw.get("parentUuid") or ""
+    except OSError:
+        pass  # what cannot be read tells of no rewind
+    return met
 
 
 def belongs(path: str, session_id: str, *, limit: int = 1 << 20) -> bool:
