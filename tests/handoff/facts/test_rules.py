@@ -221,3 +221,273 @@ def test_hostile_texts_are_read_all_the_same(text):
 
 def test_words_that_languages_share_do_not_make_a_text_english() -> None:
     assert found("dit is in orde, nooit committen") == ["dit is in orde, nooit committen"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "npm is forbidden here, always use pnpm",
+        "class names must never be abbreviated",
+        "return early, never nest more than two levels",
+        "import order must never be changed",
+        "import statements must always be at the top of the file",
+        "let me review every migration before you run it",
+        "error messages must always be in German",
+        "✅ always add tests, ❌ never mock the database",
+        "README.md:12 must never be changed",
+        "never use eval();",
+        "never touch {{x}}",
+        "$ amounts must always be integers, never floats",
+        "INFO lines must never contain emails",
+        "INFO lines must never contain emails;",
+        "Exception: never commit on Fridays",
+        "warning: never touch the prod database",
+        "Warnung: niemals force-push",
+        "def never rename public functions",
+        "const correctness is mandatory, never cast it away",
+        "at most three parameters, never more",
+        "if (and only if) tests pass, always push",
+        "<Button> must never be used directly",
+        "[frontend] never use jQuery",
+        "func names must never be abbreviated",
+        "for (now) never push",
+        "var is forbidden, always const",
+        "commit(s) must never be amended (ever)",
+    ],
+)
+def test_a_typed_rule_may_begin_like_a_log_or_code(text: str):
+    assert found(text) == [text]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-01-01 12:00:00 ERROR you must restart",
+        "npm ERR! you must always run as root",
+        "  at never (foo.js:1:2)",
+        "TypeError: must be str, not int",
+        "throw new Error('must not happen');",
+        "type X = never;",
+        "const f = (x: never) => never;",
+        "function fail(m: string): never {",
+        "[ERROR] never restart",
+        "src/a.py:12: error: must always be",
+        "import os",
+        "from x import never",
+        "INFO: must restart",
+        "expect(x).must.not.always()",
+        '$ git commit -m "never do this"',
+        "foo(1) // never call this",
+        "E   AssertionError: must always",
+        "<p>You must never do this</p>",
+        "<system-reminder>Never ask again.",
+        "return never;",
+        "│ must always │",
+        "+++ must never",
+        "✓ must always reject (5 ms)",
+    ],
+)
+def test_what_a_program_wrote_is_no_rule(line: str):
+    padding = "more context here " * 20
+
+    assert found(line) == []
+    assert found(f"see this\n{line}\n{padding}") == []
+
+
+def test_rules_in_a_list_may_begin_like_a_log_or_code():
+    rules_of_list = [
+        "npm is forbidden here, always use pnpm",
+        "INFO lines must never contain emails;",
+        "$ amounts must always be integers",
+        "✅ always add tests, ❌ never mock the database",
+        "README.md:12 must never be changed",
+    ]
+    text = "Before you begin, some background that is long. " * 5
+
+    assert found(text + "\n\n" + "\n".join(f"- {rule}" for rule in rules_of_list)) == rules_of_list
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "British English in all comments.",
+        "Tests live in tests/unit and are named after the class.",
+        "All money is in cents.",
+        "Colours are spelled with u.",
+        "Line length is 100.",
+        "The API answers in snake_case.",
+        "Branch names: feature/<ticket>-<slug>",
+        "Python 3.10 is the minimum.",
+        "tabs, 4 wide",
+        "We are on Postgres 14 and it stays there",
+        "Commit messages are in English.",
+        "snake_case for all columns",
+        "Zeilenlänge ist 100.",
+        "Alle Beträge sind in Cent.",
+        "Les montants sont en centimes.",
+        "Todos los importes son en céntimos.",
+        "所有金额以分为单位",
+        "注释使用英式英语",
+        "コメントは英語です",
+        "Все суммы в копейках.",
+        "Bedragen zijn in centen.",
+        "Max 100 columns",
+        "2 spaces everywhere",
+    ],
+)
+def test_a_plain_statement_is_a_rule(text: str):
+    assert found(text) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rename the button",
+        "continue with the parser and write the tests for it",
+        "please continue with the parser",
+        "now write the docs page, please, with two examples",
+        "go on with the tests",
+        "the build is broken",
+        "tests are failing",
+        "it is slow",
+        "I see an error in line 12",
+        "fix issue 12",
+        "step 2",
+        "option 2",
+        "the login page is empty",
+        "check if the tests are green",
+        "write a parser in Python 3.10",
+        "build the login page for all users",
+        "the tests still don't pass",
+        "looks good",
+        "nice work",
+        "the server is on port 8080 now",
+        "Korrigiere alle Tests",
+        "Bitte schreibe die Doku",
+        "Die Tests sind rot",
+        "Der Build ist kaputt",
+        "修复登录页面",
+        "这是错误的",
+        "ログインを直して",
+        "почини тесты",
+        "les tests échouent",
+        "corrige los tests",
+        "run it again",
+        "refactor the parser module in src/parser.py",
+        "the second one",
+        "what is the line length?",
+        "add a test for 3 cases",
+        "thanks, that is all",
+        "login page, logout page",
+        "error 404 on the login page",
+        "3 tests failing",
+        "implement the login page please, and the logout page too",
+        "write the docs",
+        "another thing please do it",
+        "look into src/a.py:12",
+        "Done",
+        "merge it into main",
+    ],
+)
+def test_asks_news_complaints_and_confirmations_are_no_statements(text: str):
+    assert found(text) == []
+
+
+def test_a_statement_beside_an_ask_is_kept_alone_and_behind_what_binds():
+    assert found("Never push.", "Fix the parser. All money is in cents.") == [
+        "Never push.",
+        "All money is in cents.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Constraints:",
+        "## Rules",
+        "**Conventions**",
+        "Here are the coding rules for this repo:",
+        "Regeln:",
+        "规则：",
+    ],
+)
+def test_what_is_listed_below_a_heading_of_rules_is_a_rule(heading: str):
+    listed = ["TypeScript strict mode", "pnpm for packages", "缩进四格", "Zeilen bis 100"]
+    text = f"Implement the login page.\n\n{heading}\n\n" + "\n".join(f"- {one}" for one in listed)
+    after = (
+        "\n\nThe page has to work on mobile as well:\n- the menu\n- the footer\n"
+        + "It is big. " * 20
+    )
+
+    assert found(text + after) == listed
+
+
+def test_a_short_message_that_is_a_list_of_rules_stays_whole():
+    for text in (
+        "Conventions:\n- tabs\n- cents",
+        "Constraints: tabs, British English",
+        "规则：\n- 缩进四格",
+    ):
+        assert found(text) == [text]
+
+
+def test_all_rules_of_one_message_are_kept_up_to_forty():
+    lines = [f"{n}. Never change module {n:02d} without asking team {n:02d}." for n in range(1, 60)]
+
+    assert found("Please read this.\n\n" + "\n".join(lines[:15])) == [
+        line.partition(" ")[2] for line in lines[:15]
+    ]
+    assert len(found("Please read this.\n\n" + "\n".join(lines))) == MOST
+
+
+def test_a_rule_is_not_part_of_one_that_only_begins_with_its_letters():
+    assert found("never use lib1", "never use lib10") == ["never use lib10", "never use lib1"]
+
+
+def test_a_very_long_rule_keeps_head_and_tail_and_its_place():
+    parts = ", nor ".join(f"the part payments/part{number}" for number in range(40))
+    long = f"Never touch {parts}, because the auditors have frozen it until March."
+    talk = Talk()
+    where = talk.user(f"Some context first.\n\n{long}")
+
+    [rule] = rules([], talk.items, [])
+
+    assert len(rule["text"]) <= 600
+    assert rule["text"].startswith("Never touch the part payments/part0")
+    assert rule["text"].endswith("until March.")
+    assert "characters …]" in rule["text"]
+    assert rule["source"] == where
+    assert rules([], [], [rule]) == [rule]
+
+
+def test_every_rule_of_the_previous_handoff_stays_however_many_are_new():
+    talk = Talk()
+    for number in range(50):
+        talk.user(f"never use tool number {number}")
+    old: list[Sourced] = [
+        {"text": f"Money of kind {name} is in cents.", "source": "s"} for name in "abcdefghij"
+    ]
+
+    kept = rules([], talk.items, old)
+
+    assert len(kept) == MOST
+    assert kept[-10:] == old
+    assert len(rules([], talk.items, old * 1 + rules([], talk.items, []))) == MOST
+
+
+def test_rules_stand_before_statements_also_those_of_the_previous_handoff():
+    talk = Talk()
+    talk.user("All money is in cents.")
+    old: list[Sourced] = [{"text": "Never push.", "source": "s"}]
+
+    assert [rule["text"] for rule in rules([], talk.items, old)] == [
+        "Never push.",
+        "All money is in cents.",
+    ]
+
+
+def test_what_a_command_of_our_own_is_told_is_no_rule():
+    talk = Talk()
+    talk.user("/pin never use curl", via="command")
+
+    assert rules([], talk.items, []) == []

@@ -9,7 +9,7 @@ _LOOK = 300
 _CERTAIN = lazy(
     r"^\s*(?:\d{4}-\d\d-\d\d[T ]\d\d:|\d\d:\d\d:\d\d"
     r"|(?i:\[(?:info|warn(?:ing)?|error|debug|trace|fatal|\d+)\])|(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL)\s*[:|\[(]"
-    r"|at \S+ ?\(|at \S+:\d+|File \"[^\"]*\", line|Traceback \(|E\s{2,}\S|npm (?:ERR!|WARN|warn|error|notice)\b"
+    r"|at \S+ ?\(|at \S+:\d+|File \"[^\"]*\", line|Traceback \(|E\s{2,}\S|npm (?:ERR!|(?:WARN|warn|error|notice)\b)"
     r"|[❯│⎿⏺─└├┌┐┘┤┬┴┼═║]|\+\+\+ |--- a/|@@ |//|/\*"
     r"|</?[\w-]*-[\w-]*[\s>]|<[^>]*>.*</|</?[\w-]+(?:\s[^>]*)?/?>\s*$|<[\w-]+\s+[\w-]+=|<!"
     r"|import\s+(?:['\"{*]|.*\sfrom\s+['\"]|[\w.]+(?:\s+as\s+\w+)?(?:\s*,\s*[\w.]+)*\s*;?\s*$|static\s)"

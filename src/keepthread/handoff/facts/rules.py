@@ -41,7 +41,7 @@ _LIST_MARK = lazy(r"^\s*(?:[-*•●–]|\(?(?:\d{1,2}|[a-z])[.)])\s+")
 # A line that announces rules, in the languages people write them in.
 _HEADING = lazy(
     r"^\W*(?:[^\W_]+[\s’'-]+){0,4}?(?:constraints?|rules?|conventions?|requirements?|guidelines?|standards?|principles?|policies"
-    r"|policy|preferences?|(?:code\s+|coding\s+)?style|must[\s-]haves?|no-gos?|dos\s+and\s+don[’']?ts"
+    r"|policy|preferences?|(?:code|coding)\s+style|style\s+guide|must[\s-]haves?|no-gos?|dos\s+and\s+don[’']?ts"
     r"|\w*regeln|vorgaben|konventionen|einschränkungen|anforderungen|\w*richtlinien|règles|contraintes|consignes|exigences"
     r"|reglas|restricciones|convenciones|requisitos|normas|regras|restrições|convenções|regole|vincoli|convenzioni|requisiti"
     r"|regels|afspraken|eisen|zasady|reguły|ograniczenia|wymagania|правила|ограничения|соглашения|требования|обмеження|вимоги"
