@@ -445,3 +445,86 @@ def test_where_folders_have_no_descriptors_links_are_still_not_followed(
 
     assert not write_document(str(repository), "linked/x.md", TEXT).written
     assert not list(outside.iterdir())
+
+
+def _refused(project: Path) -> None:
+    result = write_document(str(project), NAME, TEXT)
+
+    assert not result.written
+    assert "git would show" in result.why
+    assert not os.path.lexists(project / NAME)
+
+
+def test_a_rule_of_the_project_that_overrides_our_line_keeps_the_document_unwritten(repository):
+    """And the line, which is of no use, is gone again."""
+    before = (repository / ".git" / "info" / "exclude").read_bytes()
+    (repository / ".gitignore").write_text("!docs/\n!docs/**\n")
+
+    _refused(repository)
+    assert (repository / ".git" / "info" / "exclude").read_bytes() == before
+    (repository / ".gitignore").write_text("docs/\n")
+    assert write_document(str(repository), NAME, TEXT).written
+
+
+@POSIX_ONLY
+def test_a_git_folder_behind_a_link_keeps_the_document_unwritten(repository):
+    (repository / ".git").rename(repository.parent / "elsewhere")
+    (repository / ".git").symlink_to(repository.parent / "elsewhere")
+
+    _refused(repository)
+    (repository / ".gitignore").write_text("/docs/handoff-context.md\n")
+    assert write_document(str(repository), NAME, TEXT).written
+
+
+def test_a_separate_git_folder_keeps_the_document_unwritten(tmp_path):
+    project = tmp_path / "proj"
+    project.mkdir()
+    git(project, "init", "-q", "--separate-git-dir", str(tmp_path / "elsewhere"))
+    before = (tmp_path / "elsewhere" / "info" / "exclude").read_bytes()
+
+    _refused(project)
+    assert (tmp_path / "elsewhere" / "info" / "exclude").read_bytes() == before
+
+
+@POSIX_ONLY
+@pytest.mark.parametrize("name", ["a\nb", "a\n!b", "a\rb"])
+def test_a_folder_with_a_line_end_in_its_name_puts_no_foreign_line_into_git(repository, name):
+    before = (repository / ".git" / "info" / "exclude").read_bytes()
+    (repository / name).mkdir()
+
+    _refused(repository / name)
+    assert (repository / ".git" / "info" / "exclude").read_bytes() == before
+    assert not forget_document(str(repository / name), NAME)
+
+
+@POSIX_ONLY
+def test_where_git_is_missing_our_line_is_trusted_and_a_repository_without_one_is_left_alone(
+    repository, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+
+    assert write_document(str(repository), NAME, TEXT).written
+    assert excluded(repository).count(LINE) == 1
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / ".git").write_text("gitdir: ../proj/.git\n")
+    _refused(other)
+
+
+@POSIX_ONLY
+def test_no_program_and_no_variable_of_anybody_takes_part_in_asking_git(
+    repository, tmp_path, monkeypatch
+):
+    ran = tmp_path / "ran"
+    script = tmp_path / "program"
+    script.write_text(f"#!/bin/sh\necho x >> {ran}\n")
+    script.chmod(0o755)
+    for key in ("core.fsmonitor", "core.pager", "filter.x.clean", "core.sshCommand"):
+        git(repository, "config", key, str(script))
+    (repository / ".gitattributes").write_text("* filter=x\n")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "nowhere"))
+    monkeypatch.setenv("GIT_TRACE", str(tmp_path / "trace"))
+
+    assert write_document(str(repository), NAME, TEXT).written
+    assert not ran.exists()
+    assert not (tmp_path / "trace").exists()

@@ -49,7 +49,7 @@ def write_document(root: str, relative: str, markdown: str) -> DocumentResult:
         parts = _parts(relative)
         with _folder(root, parts[:-1], create=True) as folder:
             _check(folder, parts[-1], root, relative)
-            exclude.add(path)  # first: a document that git shows would be committed by accident
+            _keep_out_of_git(path, relative)  # first: what git shows is committed by accident
             _write(folder, parts[-1], markdown.encode("utf-8", "replace"))
     except _LeftAloneError as left:
         return DocumentResult(path, False, str(left))
@@ -196,24 +196,36 @@ def _unlink_quietly(name: str, folder: int) -> None:
         return  # the error that brought us here is the one to report
 
 
+def _keep_out_of_git(path: str, relative: str) -> None:
+    """Name the document in the repository's exclude file; raise when git would show it all the same."""
+    named = exclude.add(path)
+    ignored = _git(path, "check-ignore", "-q") if git_root(os.path.dirname(path)) else True
+    if named if ignored is None else ignored:
+        return
+    if named:
+        exclude.remove(path)  # it is of no use there
+    raise _LeftAloneError(
+        f"git would show {relative}: a rule of the project overrides .git/info/exclude, or that file is not to be "
+        "found from here; ignore it in .gitignore, or set KEEPTHREAD_DOCUMENT"
+    )
+
+
 def _tracked(path: str) -> bool:
     """Return whether git tracks the file, even if it is deleted; a git that is missing or slow counts as no."""
-    folder, name = os.path.split(path)
-    if not git_root(folder):
+    if not git_root(os.path.dirname(path)):
         return False
+    return _git(path, "--literal-pathspecs", "ls-files", "--error-unmatch") is True
+
+
+def _git(path: str, *arguments: str) -> bool | None:
+    """Return what git answers about the file, None when it has no answer: missing, slow, or not willing."""
+    folder, name = os.path.split(path)
     # Nothing of the repository's own configuration runs, and no variable leads to another repository.
-    command = [
-        "git",
-        "-c",
-        "core.fsmonitor=false",
-        "-c",
-        "core.hooksPath=/dev/null",
-        "--literal-pathspecs",
-    ]
+    command = ["git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         run = subprocess.run(
-            [*command, "ls-files", "--error-unmatch", "--", name],
+            [*command, *arguments, "--", name],
             cwd=folder,
             env={**env, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"},
             stdin=subprocess.DEVNULL,
@@ -222,6 +234,6 @@ def _tracked(path: str) -> bool:
             timeout=_PATIENCE,
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return run.returncode == 0
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return None
+    return {0: True, 1: False}.get(run.returncode)

@@ -16,22 +16,25 @@ from keepthread.host.locations import git_root
 _LIMIT = 1024 * 1024  # bytes; git's own sample has 240
 _POINTER = 4096  # bytes of a file that holds one path
 _SPECIAL = frozenset("\\*?[] ")
+_LINE_ENDS = ("\n", "\r", "\0")
 
 
-def add(path: str) -> None:
+def add(path: str) -> bool:
     """Add the file to the exclude file of the repository around it, once; outside git do nothing.
+
+    Return whether it is named there now or needs not be; no line can name a path with a line end in it.
 
     Raises:
         OSError: the exclude file cannot be read or written, or is a link.
     """
     exclude, line = _place(path)
     if not exclude:
-        return
+        return not git_root(os.path.dirname(path))
     before = _read(exclude)
-    if line in _lines(before):
-        return
-    joint = b"" if not before or before.endswith(b"\n") else b"\n"
-    _write(exclude, before + joint + line + b"\n")
+    if line not in _lines(before):
+        joint = b"" if not before or before.endswith(b"\n") else b"\n"
+        _write(exclude, before + joint + line + b"\n")
+    return True
 
 
 def remove(path: str) -> bool:
@@ -56,6 +59,8 @@ def _place(path: str) -> tuple[str, bytes]:
     if not common:
         return "", b""
     inside = os.path.relpath(path, top).replace(os.sep, "/")
+    if any(end in inside for end in _LINE_ENDS):
+        return "", b""
     line = "/" + "".join(f"\\{c}" if c in _SPECIAL else c for c in inside)
     return os.path.join(common, "info", "exclude"), os.fsencode(line)
 
