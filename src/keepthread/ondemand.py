@@ -69,7 +69,7 @@ def make(wish: Wish, env: Mapping[str, str], cwd: str) -> Handoff:
     note = wish.note or (take_note(outlet.state, target.session) if outlet.state else "")
     alone = config.engine == "facts"
     kept = pins.load(outlet.state, target.project, target.session).all() if outlet.state else []
-    job = Job(target.session, target.path, target.project, "command", kept)
+    job = Job(target.session, target.path, target.project, "command", kept, note)
     taken = take(job, outlet, reason="engine_facts" if alone else None, again=True)
     handoff = taken.handoff
     if not alone and handoff["meta"]["reason"] != "no_transcript":

@@ -25,6 +25,7 @@ from keepthread.errors import KeepthreadError
 from keepthread.handoff import circuit
 from keepthread.handoff.audit import Evidence, audit, faults, retry_note
 from keepthread.handoff.checkpoint import note_complete, now
+from keepthread.handoff.kept_words import UPDATE
 from keepthread.handoff.material import Material
 from keepthread.handoff.merge import carry, complete
 from keepthread.handoff.model import Handoff, ModelAnswer
@@ -35,6 +36,7 @@ from keepthread.handoff.rewound import left_behind
 from keepthread.handoff.schema import answer_schema
 from keepthread.handoff.secrets import known_secrets
 from keepthread.handoff.store import load, read_worker, update_worker
+from keepthread.handoff.update import update
 from keepthread.host.config import Config
 from keepthread.host.config import load as load_config
 from keepthread.host.locations import config_dir, session_dir, state_dir
@@ -178,7 +180,8 @@ def _store(result: Handoff, partial: Handoff, task: Task) -> Handoff:
         if newest is None or newest["meta"]["status"] != "partial":
             break
         still = left_behind(result, _transcript_of(newest))
-        stored = publish(carry(newest, still, now=now()), task.outlet)
+        carried = update if newest["meta"]["engine"] == UPDATE else carry
+        stored = publish(carried(newest, still, now=now()), task.outlet)
     note_complete(state, result)
     return result
 

@@ -351,12 +351,12 @@ def test_an_empty_session_carries_nothing_and_stays_valid() -> None:
 @pytest.mark.parametrize(
     ("text", "written", "now", "expected"),
     [
-        ("x", "2026-11-01T10:00:00Z", "2026-11-01T10:00:30Z", "x (from the handoff 1 min ago)"),
+        ("x", "2026-11-01T10:00:00Z", "2026-11-01T10:00:30Z", "x (from the handoff just before)"),
         ("x", "2026-11-01T10:00:00Z", "2026-11-01T11:30:00Z", "x (from the handoff 90 min ago)"),
         ("x", "2026-11-01T10:00:00Z", "2026-11-01T20:30:00Z", "x (from the handoff 10 h ago)"),
         ("x", "2026-10-01T10:00:00Z", "2026-11-01T10:00:00Z", "x (from the handoff 31 d ago)"),
         ("x", "2026-11-01T10:00:00+02:00", NOW, "x (from the handoff 4 h ago)"),
-        ("x", "2026-11-02T10:00:00Z", NOW, "x (from the handoff 1 min ago)"),
+        ("x", "2026-11-02T10:00:00Z", NOW, "x (from the handoff just before)"),
         ("x", "no time", NOW, "x (from an earlier handoff)"),
         (
             "x (from the handoff 3 h ago)",

@@ -100,9 +100,9 @@ def _origin(case: Case) -> list[AuditFailure]:
 
     def look(field: str, text: str) -> str | None:
         order = planted(text)
-        if (order and not case.evidence.user_wanted(order)) or _foreign(
-            case, field, text, delegated
-        ):
+        unwanted = bool(order) and not case.evidence.user_wanted(order)
+        known = field in _WISHES and case.evidence.told_before(text)
+        if unwanted or (not known and _foreign(case, field, text, delegated)):
             failed.append(failure("origin", text, "dropped"))
             return None
         if delegated and field in _WISHES and FROM_OUTPUT not in text and _copied(case, text):

@@ -12,6 +12,7 @@ from keepthread.errors import KeepthreadError
 from keepthread.handoff.alive import running
 from keepthread.handoff.facts.collect import collect
 from keepthread.handoff.facts.git import git_state
+from keepthread.handoff.kept_words import UPDATE, note, with_notes
 from keepthread.handoff.merge import carry
 from keepthread.handoff.model import Git, Handoff, Reason, Trigger
 from keepthread.handoff.publish import Outlet, publish
@@ -89,17 +90,19 @@ def take(
     replaced = previous if previous is not None and rewritten(previous, transcript) else None
     if previous is not None:
         previous = left_behind(previous, transcript)
+    worker = read_worker(outlet.state, job.session_id) if outlet.state else None
+    tokens = _new_tokens(transcript, worker, ordinal)
+    little = tokens is not None and tokens < ENOUGH_NEW
+    chosen = reason is not None
     if not _has_talk(transcript):  # there is nothing to ask a model about
         reason = reason or ("engine_facts" if transcript.items else "no_transcript")
     handoff = _collect(job, transcript, previous, ordinal)
     handoff["meta"]["reason"] = reason
     handoff = without(handoff, transcript, outlet.secrets)
+    if little and not chosen:  # too little is new to pay for a model call
+        handoff["meta"]["reason"], handoff["meta"]["engine"] = "engine_facts", UPDATE
     if previous is not None:
-        handoff = _carried(handoff, previous, outlet.state)
-    worker = read_worker(outlet.state, job.session_id) if outlet.state else None
-    tokens = _new_tokens(transcript, worker, ordinal)
-    if tokens is not None and tokens < ENOUGH_NEW and reason is None:
-        handoff["meta"]["reason"] = "engine_facts"  # too little is new to pay for a model call
+        handoff = _carried(handoff, previous, outlet.state, little=little)
     handoff["meta"]["seconds"] = round(time.monotonic() - started, 3)
     stored = publish(handoff, outlet, replaced=replaced)
     return Checkpoint(handoff, fresh=True, new_tokens=tokens, refused=not stored)
@@ -125,9 +128,16 @@ def _repinned(
     return cast(Handoff, {**handoff, "facts": {**handoff["facts"], "pins": now}}), True
 
 
-def _carried(handoff: Handoff, previous: Handoff, state: str) -> Handoff:
-    """Carry the previous handoff's judgement over; where it had none, the host's summary says something of it."""
+def _carried(handoff: Handoff, previous: Handoff, state: str, *, little: bool) -> Handoff:
+    """Carry the previous handoff's judgement over; where it had none, the host's summary says something of it.
+
+    When little is new since the last complete handoff, its judgement stands as it was.
+    """
     at, before = handoff["meta"]["generated_at"], previous["meta"]
+    if little:
+        from keepthread.handoff.update import update  # imported here, as below
+
+        return update(handoff, previous, now=at)
     carried = carry(handoff, previous, now=at)
     if before["status"] == "complete" or not state:
         return carried
@@ -251,6 +261,9 @@ def _collect(job: Job, transcript: Transcript, previous: Handoff | None, ordinal
         generated_at=now(),
         aliases=_aliases(project, transcript.cwd),
     )
+    if job.note.strip():
+        facts = handoff["facts"]
+        facts["user_messages"] = with_notes(facts["user_messages"], [note(job.note)])
     # The host's word: a file may hold the records of the session it was forked from, or none at all.
     handoff["meta"]["session_id"] = job.session_id
     return handoff

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from keepthread.handoff.frame import FRAME
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.named import Named, without_place
-from keepthread.handoff.wording import is_aged
+from keepthread.handoff.wording import is_aged, unmarked
 from keepthread.transcript.model import Call, Item, Message, Note, Transcript
 
 _SLASHES = re.compile(r"[\\/]+")
@@ -63,6 +64,8 @@ _TEST_TOLD = re.compile(
 )
 
 
+_OURS = "<!-- keepthread "
+_ENTRY = re.compile(r"^\s*(?:- |\d{1,2}\. )?(?:First next step: )?")
 _QUOTING = ("errors", "last_check", "identifiers")  # facts that stand in a tool's output
 
 
@@ -75,6 +78,7 @@ class Evidence:
         said: what the agent wrote and what summaries say.
         done: the inputs of the tool calls.
         commands: the part of `done` that went to a shell.
+        ours: handoffs of this session that were put into it; they were checked when they were written.
         before: what the host's summary and an earlier handoff say of the time before.
         seen: results of tools, reports, and whatever else came in.
         fetched: the part of `seen` that came from the web or from a server.
@@ -91,6 +95,7 @@ class Evidence:
     focus: str = ""
     commands: str = ""
     before: str = ""
+    ours: str = ""
 
     @classmethod
     def from_transcript(
@@ -121,6 +126,7 @@ class Evidence:
             folders=_folders(calls),
             focus=focus,
             commands="\n".join(_shell(call) for call in calls),
+            ours="\n".join(m.text for m in messages if _is_ours(m)),
             before="\n".join([summary, *(text for text in before if is_aged(text))]),
         )
 
@@ -186,6 +192,10 @@ class Evidence:
             or any(re.search(told, text, re.IGNORECASE) for text in (self.seen, *self.typed))
         )
 
+    def told_before(self, text: str) -> bool:
+        """Return whether an earlier handoff of this session says this as a whole entry of its own."""
+        return bool(text.strip()) and _flat(unmarked(text)) in self._entries
+
     def share_only_in(self, text: str, *, fetched: bool) -> float:
         """Return which part of the text (0 to 1) was copied from tool output that neither user nor agent repeated.
 
@@ -198,6 +208,11 @@ class Evidence:
             return 0.0
         copied = sum(1 for window in windows if window in source and window not in self._flat_own)
         return copied / len(windows)
+
+    @cached_property
+    def _entries(self) -> frozenset[str]:
+        lines = (_ENTRY.sub("", line) for line in self.ours.splitlines())
+        return frozenset(_flat(unmarked(line)) for line in lines)
 
     def _assembled(self, thing: Named) -> bool:
         """Whether a command or an expression in backquotes is put together from words that occur."""
@@ -253,6 +268,12 @@ def _parted_facts(handoff: Handoff) -> tuple[dict[str, Any], dict[str, Any]]:
     facts: dict[str, Any] = {**handoff["facts"]}
     quoted = {name: facts.pop(name) for name in _QUOTING}
     return facts, quoted
+
+
+def _is_ours(message: Message) -> bool:
+    """Whether the host put a handoff of ours into the session with this message."""
+    text = message.text.lstrip()
+    return message.via == "injected" and (text.startswith(_OURS) or f"<{FRAME}>" in text)
 
 
 def _incoming(items: Iterable[Item]) -> Iterator[str]:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import cast
 
+from keepthread.handoff.kept_words import earlier
+from keepthread.handoff.kept_words import said as typed_then
 from keepthread.handoff.model import (
     FileSummary,
     FileTouched,
@@ -122,7 +124,7 @@ def carry(partial: Handoff, previous: Handoff, *, now: str) -> Handoff:
 
     state, before = handoff["current_state"], previous["current_state"]
     handoff["session_started"] = previous["session_started"] or handoff["session_started"]
-    handoff["task"] = _carried_task(handoff["task"], previous["task"], written, now)
+    handoff["task"] = _carried_task(handoff["task"], previous, now)
     handoff["completed_tasks"] = distinct(
         [*handoff["completed_tasks"], *old(previous["completed_tasks"])], _MAX_ITEMS
     )
@@ -213,7 +215,8 @@ def _with_quoted(
 def _typed(partial: Handoff) -> list[Sourced]:
     """Return all words the user typed, with their records, as the facts hold them."""
     facts = partial["facts"]
-    said = [*facts["user_messages"], *([facts["pending_ask"]] if facts["pending_ask"] else [])]
+    said = [*earlier(facts["user_messages"]), *typed_then(facts["user_messages"])]
+    said += [facts["pending_ask"]] if facts["pending_ask"] else []
     said += [Sourced(text=entry["answer"], source=entry["source"]) for entry in facts["answers"]]
     said += [Sourced(text=entry["words"], source=entry["source"]) for entry in facts["rejections"]]
     return [entry for entry in said if entry["text"].strip()]
@@ -262,13 +265,20 @@ def _aged_issue(entry: IssueFound, written: str, now: str) -> IssueFound:
     return {"issue": aged(entry["issue"], written, now), "workaround": entry["workaround"]}
 
 
-def _carried_task(own: str, before: str, written: str, now: str) -> str:
-    """Return the earlier task with its age, and what the user has asked for since."""
-    first = before.partition(_SINCE)[0]
+def _carried_task(own: str, previous: Handoff, now: str) -> str:
+    """Return the earlier task, with its age unless it is in the user's own words, and what was asked for since."""
+    first, written = previous["task"].partition(_SINCE)[0], previous["meta"]["generated_at"]
     if not unmarked(first):
         return own
     newer = own.rpartition(_SINCE)[2].strip()
-    carried = aged(cut(first, _MAX_TASK), written, now)
+    carried = cut(first, _MAX_TASK)
+    typed = [*_typed(previous), *previous["constraints"]["rules"]]
+    judged = (
+        previous["meta"]["status"] == "complete"
+        and find_verbatim(first, [entry["text"] for entry in typed]) is None
+    )
+    if judged or is_aged(first):
+        carried = aged(carried, written, now)
     if not newer or key(newer) == key(first):
         return carried
     return f"{carried}{_SINCE}{cut(newer, _MAX_TASK)}"

@@ -10,7 +10,7 @@ from keepthread.handoff import units
 
 NOT_FOUND = "(not found in the transcript)"
 
-_AGED = re.compile(r" ?\(from (?:the|an earlier) handoff(?: (\d{1,6}) (min|h|d) ago)?\)")
+_AGED = re.compile(r" ?\(from (?:the|an earlier) handoff(?: (\d{1,6}) (min|h|d) ago| just before)?\)")
 _MINUTES = {"min": 1, "h": 60, "d": 1440}
 _WORD = re.compile(r"[^\W_]+(?:[_.'-][^\W_]+)*")
 _WIDE = re.compile(
@@ -106,6 +106,8 @@ def unmarked(text: str) -> str:
 def _mark(minutes: int | None) -> str:
     if minutes is None:
         return "(from an earlier handoff)"
+    if minutes < 1:
+        return "(from the handoff just before)"
     if minutes < 120:
         return f"(from the handoff {minutes} min ago)"
     if minutes < 2 * 1440:
@@ -117,7 +119,7 @@ def _minutes_between(start: str, end: str) -> int | None:
     begun, ended = _time(start), _time(end)
     if begun is None or ended is None:
         return None
-    return max(1, int((ended - begun).total_seconds() // 60))
+    return max(0, int((ended - begun).total_seconds() // 60))
 
 
 def _time(text: str) -> datetime | None:

@@ -13,6 +13,7 @@ from keepthread.handoff.facts import (
     files,
     identifiers,
     messages,
+    open_asks,
     rules,
     state,
     tasks,
@@ -20,6 +21,7 @@ from keepthread.handoff.facts import (
 from keepthread.handoff.facts.identifiers import Ranking
 from keepthread.handoff.facts.paths import Paths
 from keepthread.handoff.facts.text import as_text, head_tail, unique
+from keepthread.handoff.kept_words import notes, with_notes
 from keepthread.handoff.model import (
     Constraints,
     CurrentState,
@@ -113,16 +115,16 @@ def _collected(
 
 
 def _document(base: _Collected, paths: Paths, git: Git, pins: Sequence[str]) -> Handoff:
-    facts = _facts(base, paths, git, pins)
+    answered = messages.is_answered(base.items, base.todos)
+    facts = _facts(base, paths, git, pins, answered=answered)
     task = messages.task(base.items, base.earlier)
     questions = messages.open_questions(base.items)
     if base.previous is not None:
-        task = carry.task(task, base.previous)
+        task = carry.task(task if messages.names_work(task) else "", base.previous) or task
         questions = carry.questions(
             questions, base.previous, base.now, spoken=messages.said(base.items) != []
         )
     current = _current_state(base)
-    answered = messages.is_answered(base.items, base.todos)
     steps = state.next_steps(
         base.items, base.todos, facts["pending_ask"], facts["last_check"], answered=answered
     )
@@ -146,16 +148,22 @@ def _document(base: _Collected, paths: Paths, git: Git, pins: Sequence[str]) -> 
     }
 
 
-def _facts(base: _Collected, paths: Paths, git: Git, pins: Sequence[str]) -> Facts:
+def _facts(
+    base: _Collected, paths: Paths, git: Git, pins: Sequence[str], *, answered: bool
+) -> Facts:
     previous = base.previous
+    before = open_asks.carried(previous, base.items, answered=answered) if previous else []
+    kept = notes(previous["facts"]["user_messages"]) if previous else []
+    fresh = messages.notes(base.items)
+    said = with_notes([*before, *messages.said(base.items), *kept], fresh)
     plan = tasks.plan(base.items)
     names = base.ranking.best
     if previous is not None:
         plan = plan or previous["facts"]["plan"]
         names = carry.identifiers(names, previous, identifiers.MOST)
     return {
-        "pending_ask": messages.pending(base.items),
-        "user_messages": messages.said(base.items),
+        "pending_ask": messages.pending(base.items, before),
+        "user_messages": said,
         "commands": commands.ranked(base.runs, len(base.items)),
         "last_check": commands.last_check(base.runs),
         "errors": errors.standing(base.items, base.runs, paths),

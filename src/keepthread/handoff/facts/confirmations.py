@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from keepthread.handoff.facts.text import lazy, word_set
 
 _SPLIT = lazy(r"[\s,.!;:~…、。！，·-]+")
@@ -32,6 +34,45 @@ _WHOLE = word_set(
     계속해 계속해줘 계속하세요 진행해 진행해줘 진행하세요 그래 ㅇㅇ 알겠어 ใช่ ต่อ ต่อเลย โอเค
     """
 )
+_ON = word_set(
+    """continue proceed resume next weiter weitermachen continuez continua continúa continue continuar sigue prossiga
+    prossegue vai procedi avanti verder doorgaan dalej kontynuuj продолжай дальше далее продовжуй далі devam pokračuj
+    fortsätt fortsett fortsæt jatka folytasd συνέχισε המשך teruskan lanjut استمر أكمل تابع"""
+)
+_ON_PHRASES = (
+    ("go", "on"),
+    ("go", "ahead"),
+    ("keep", "going"),
+    ("carry", "on"),
+    ("mach", "weiter"),
+    ("fahre", "fort"),
+    ("vas", "y"),
+    ("tiếp", "tục"),
+    ("आगे", "बढ़ो"),
+)
+_ON_CHARACTERS = ("继续", "繼續", "続けて", "進めて", "계속", "진행해", "ต่อ")
+_MORE = 1  # words of its own that such a message may have: a name, a number of a turn
+
+
+def goes_on(text: str) -> bool:
+    """Return whether a typed message only says to go on with what was asked before: "Bob, go on.", "continue".
+
+    Such a message may have a word that is nobody's confirmation; "yes" confirms, but it does not say to go on.
+    """
+    plain = text.strip().casefold()
+    if len(plain) > _LONGEST or "?" in plain:
+        return False
+    words = [word for word in _SPLIT.split(plain) if word]
+    pairs = list(pairwise(words))
+    if len(words) == 1 and any(mark in plain for mark in _ON_CHARACTERS):
+        return is_bare(text)
+    on = {word for pair in pairs if pair in _ON_PHRASES for word in pair}
+    on |= {word for word in words if word in _ON}
+    other = [word for word in words if word not in on and not is_bare(word)]
+    if not on or len(words) > 6 or len(other) > _MORE:
+        return False
+    # "continue refactoring" names what; in "turn3, go on" the word stands in front
+    return not other or words[0] == other[0]
 
 
 def is_bare(text: str) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from keepthread.handoff.facts import calls
-from keepthread.handoff.facts.confirmations import is_bare
+from keepthread.handoff.facts.confirmations import goes_on, is_bare
 from keepthread.handoff.facts.text import as_dict, as_list, as_text, head_tail, one_line, source
+from keepthread.handoff.kept_words import note
 from keepthread.handoff.model import Given, Rejection, RuledOut, Sourced, Todo
+from keepthread.handoff.note import note_in
 from keepthread.transcript.model import Call, Item, Message
 from keepthread.transcript.wording import is_local_command
 
@@ -19,6 +21,7 @@ _MOST_REJECTIONS = 40
 _TASK = 1_200
 _PROPOSAL = 1_500
 _LEAST = 12
+PROPOSED = "\n(to the agent's words: "
 _ASKS = frozenset(("prompt", "queued", "command", "rejection", "approval", "plan"))
 _SPOKEN = frozenset(("prompt", "queued", "command", "rejection", "approval", "memory"))
 
@@ -35,10 +38,15 @@ def is_ask(message: Message) -> bool:
 
 def is_substantial(message: Message) -> bool:
     """Return whether an ask says what it wants by itself."""
-    if not is_ask(message) or is_bare(message.text):
+    if not is_ask(message) or not names_work(message.text):
         return False
     text = message.text.strip()
     return len(text) >= _LEAST or not text.isascii() or message.via == "command"
+
+
+def names_work(text: str) -> bool:
+    """Return whether the words of an ask say what is wanted, beyond yes and go on."""
+    return not is_bare(text) and not goes_on(text)
 
 
 def said(items: Sequence[Item]) -> list[Sourced]:
@@ -58,11 +66,26 @@ def said(items: Sequence[Item]) -> list[Sourced]:
     return found[::-1]
 
 
-def pending(items: Sequence[Item]) -> Sourced | None:
+def notes(items: Sequence[Item]) -> list[Sourced]:
+    """Return what the user wrote behind /handoff, oldest first, as notes."""
+    found = [
+        (note_in(item.text), source(item.place))
+        for item in items
+        if isinstance(item, Message) and item.via == "command"
+    ]
+    return [note(text, place) for text, place in found if text]
+
+
+def pending(items: Sequence[Item], before_live: Sequence[Sourced] = ()) -> Sourced | None:
     """Return the last ask that is not answered in full; when all are, the last one.
 
-    An ask that only says yes stands with the proposal it confirms. What was queued while the agent worked, or said
-    after an interruption, stands with the ask it belongs to.
+    An ask that only says yes stands with the proposal it confirms; one that only says to go on, also with the ask it
+    goes on with. What was queued while the agent worked, or said after an interruption, stands with the ask it belongs
+    to.
+
+    Args:
+        items: the live part.
+        before_live: open asks from before it, oldest first.
     """
     asks = [
         (at, item) for at, item in enumerate(items) if isinstance(item, Message) and is_ask(item)
@@ -75,13 +98,31 @@ def pending(items: Sequence[Item]) -> Sourced | None:
         at, message = asks[position]
         before_at, before = asks[position - 1]
         open_before = not _answered(items, before_at, at) and not (
-            is_bare(message.text) and _proposal(items, at)
+            (is_bare(message.text) or goes_on(message.text)) and _proposal(items, at)
         )
         if not open_before or before.via in ("rejection", "approval"):
             break
         texts.insert(0, _with_proposal(items, before_at, before))
+        last_at, last = before_at, before
+    texts = [*_gone_on_with([ask for ask in asks if ask[0] <= last_at], items, before_live), *texts]
+    last = asks[-1][1]
     text = "\n\n".join(head_tail(text, LONGEST // len(texts)) for text in dict.fromkeys(texts))
     return {"text": text, "source": source(last.place)}
+
+
+def _gone_on_with(
+    asks: Sequence[tuple[int, Message]], items: Sequence[Item], before: Sequence[Sourced]
+) -> list[str]:
+    """Return the ask that the last of these only says to go on with, as a list; [] when it says what it wants."""
+    at, message = asks[-1]
+    proposal = _proposal(items, at)
+    on = goes_on(message.text) and not proposal.rstrip("*_ ").endswith(("?", "？"))
+    if not on and not (is_bare(message.text) and not proposal):
+        return []
+    for _, ask in reversed(asks[:-1]):
+        if is_substantial(ask) and ask.via not in ("rejection", "approval"):
+            return [ask.text.strip()]
+    return [ask["text"] for ask in before[-1:]]
 
 
 def is_answered(items: Sequence[Item], todos: Sequence[Todo]) -> bool:
@@ -239,8 +280,8 @@ def _answered(items: Sequence[Item], start: int, end: int) -> bool:
 
 def _with_proposal(items: Sequence[Item], at: int, message: Message) -> str:
     text = message.text.strip()
-    proposal = _proposal(items, at) if is_bare(text) else ""
-    return f"{text}\n(to the agent's words: {proposal})" if proposal else text
+    proposal = _proposal(items, at) if is_bare(text) or goes_on(text) else ""
+    return f"{text}{PROPOSED}{proposal})" if proposal else text
 
 
 def _proposal(items: Sequence[Item], at: int) -> str:

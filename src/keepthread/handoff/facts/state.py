@@ -6,6 +6,9 @@ import re
 from collections.abc import Sequence
 
 from keepthread.handoff.facts import calls
+from keepthread.handoff.facts.confirmations import goes_on
+from keepthread.handoff.facts.messages import PROPOSED
+from keepthread.handoff.facts.open_asks import WAITING
 from keepthread.handoff.facts.text import as_dict, as_text, lazy, one_line, sentences, unique
 from keepthread.handoff.model import Check, Sourced, Todo
 from keepthread.transcript.model import Call, Item, Message, Note
@@ -118,11 +121,18 @@ def next_steps(
     if check is not None and check["outcome"] == "failed":
         steps.append(f"mend what `{one_line(check['command'], 120)}` reported: {check['result']}")
     if not steps and ask is not None:
-        quoted = one_line(ask["text"], 400)
-        steps.append(
-            f"wait for the user: the last ask looks answered (“{quoted}”)" if answered else quoted
-        )
+        quoted = one_line(_asked(ask["text"]), 400)
+        steps.append(f"{WAITING} (“{quoted}”)" if answered else quoted)
     return unique(steps, 12)
+
+
+def _asked(text: str) -> str:
+    """Return what an ask is about: of one that only says to go on, the ask it goes on with or what was proposed."""
+    first, _, rest = text.partition("\n\n")
+    if goes_on(rest.partition("\n")[0]):
+        return first
+    word, _, proposal = text.partition(PROPOSED)
+    return proposal.removesuffix(")") if proposal and goes_on(word) else text
 
 
 def _recap(items: Sequence[Item]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from keepthread.handoff.kept_words import UPDATE, earlier, notes, said
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.render.blocks import (
     bullets,
@@ -15,7 +16,7 @@ from keepthread.handoff.render.blocks import (
     span,
     table,
 )
-from keepthread.handoff.render.words import REASONS, outcome
+from keepthread.handoff.render.words import outcome, why_partial
 
 PARTIAL = "HANDOFF_AUTO_PARTIAL"
 MARKER = "<!-- keepthread handoff: generated, do not edit -->"
@@ -43,7 +44,12 @@ def _status(handoff: Handoff) -> str:
         return (
             f"Complete, written with {span(meta['engine'])}, before compaction {meta['ordinal']}."
         )
-    why = REASONS.get(str(meta["reason"]), "")
+    why = why_partial(handoff)
+    if meta["engine"] == UPDATE and meta["reason"] == "engine_facts":
+        return (
+            f"Partial, before compaction {meta['ordinal']}: the last complete handoff, updated from the transcript "
+            f"({why}). The facts are exact; what needs judgement bears its age."
+        )
     return (
         f"Partial, before compaction {meta['ordinal']}: computed from the transcript without a model"
         + (f" ({why})" if why else "")
@@ -104,10 +110,16 @@ def _facts(handoff: Handoff) -> list[tuple[str, str]]:
 
 
 def _said(handoff: Handoff) -> list[tuple[str, str]]:
-    messages = handoff["facts"]["user_messages"]
+    everything = handoff["facts"]["user_messages"]
+    messages = said(everything)
+    kept = [
+        ("Notes", bullets(prose(entry["text"]) for entry in notes(everything))),
+        ("Earlier Asks, Perhaps Still Open", quotes(earlier(everything))),
+    ]
     if handoff["meta"]["status"] == "complete":
-        return [("User Messages", quotes(messages))]
+        return [*kept, ("User Messages", quotes(messages))]
     return [
+        *kept,
         ("Last Turns", quotes(messages[-_LAST:])),
         ("Earlier Messages", quotes(messages[:-_LAST])),
     ]

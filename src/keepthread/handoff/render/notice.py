@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from keepthread.handoff.kept_words import UPDATE
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.render.words import REASONS, plural, short
 from keepthread.handoff.units import cut, units
@@ -27,6 +28,8 @@ def _what(handoff: Handoff) -> str:
     if meta["status"] == "complete":
         return "handoff restored"
     reason = meta["reason"]
+    if meta["engine"] == UPDATE and reason == "engine_facts":
+        return "handoff restored: the last complete one, updated from the transcript"
     if reason is None or reason == "engine_facts":
         return "handoff restored, computed from the transcript"
     return f"partial handoff restored, since {REASONS.get(reason, short(reason, 60))}"

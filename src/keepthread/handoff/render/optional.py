@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from keepthread.handoff.kept_words import said
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.render.names import by_name, name_lines
 from keepthread.handoff.render.words import Shown, command_line, listed, message, outcome, short
@@ -135,10 +136,9 @@ def _names(handoff: Handoff, limit: int, above: str) -> str:
 
 
 def _messages(handoff: Handoff, limit: int, above: str) -> str:
-    said = [
-        each for each in reversed(handoff["facts"]["user_messages"][-60:]) if each["text"].strip()
-    ]
-    fresh = [text for each in said if (text := message(each, _MESSAGE)) not in above]
+    typed = said(handoff["facts"]["user_messages"])
+    newest = [each for each in reversed(typed[-60:]) if each["text"].strip()]
+    fresh = [text for each in newest if (text := message(each, _MESSAGE)) not in above]
     return listed((f"- {text}" for text in fresh), limit, len(fresh))
 
 

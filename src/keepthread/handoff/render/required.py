@@ -6,20 +6,22 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from keepthread.handoff.frame import FRAME
+from keepthread.handoff.kept_words import UPDATE, earlier, notes
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.render.files import files_body, names_only
 from keepthread.handoff.render.words import (
     MESSAGE,
-    REASONS,
     command_line,
     listed,
     message,
     plural,
     short,
+    why_partial,
 )
 from keepthread.handoff.units import cut, units
 
 NOTHING = "(none recorded)"
+EARLIER_ASK = "An earlier ask, perhaps still open"
 _ITEM = 400  # units of one line of prose
 
 
@@ -49,7 +51,9 @@ def first_line(handoff: Handoff, document: str, room: int) -> str:
 def _status(handoff: Handoff) -> str:
     if handoff["meta"]["status"] == "complete":
         return "complete"
-    why = REASONS.get(str(handoff["meta"]["reason"]), "")
+    why = why_partial(handoff)
+    if handoff["meta"]["engine"] == UPDATE:
+        return f"partial (its last complete one, updated from the transcript: {why})"
     return "partial (computed from the transcript without a model" + (f": {why})" if why else ")")
 
 
@@ -103,8 +107,24 @@ def _ask(handoff: Handoff, limit: int) -> str:
         asked = said + message(pending, min(MESSAGE, room - units(said)))
     rest = [f"{number}. {step}" for number, step in enumerate(steps[1:], 2)]
     text = asked + first
+    text += _kept(handoff, min(limit - units(text), limit // 2))
     more = listed(rest, limit - units(text) - 7, len(rest))
     return text + (f"\nThen:\n{more}" if more and not more.startswith("…") else "")
+
+
+def _kept(handoff: Handoff, limit: int) -> str:
+    """Return the notes, and the asks from before that are perhaps still open, each on a line of its own."""
+    said = handoff["facts"]["user_messages"]
+    pending = handoff["facts"]["pending_ask"]
+    shown = f"{pending['text'] if pending else ''}\n{handoff['task']}"
+    lines = [short(entry["text"], _ITEM) for entry in notes(said)]
+    lines += [
+        f"{EARLIER_ASK}: {short(entry['text'], _ITEM)}"
+        for entry in earlier(said)
+        if entry["text"] not in shown
+    ]
+    text = listed(lines, limit - 1, len(lines)) if limit > 1 else ""
+    return f"\n{text}" if text and not text.startswith("…") else ""
 
 
 def _task(handoff: Handoff, limit: int) -> str:

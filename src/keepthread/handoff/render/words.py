@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 
 from keepthread.handoff.frame import defuse, one_line
-from keepthread.handoff.model import Command, Sourced
+from keepthread.handoff.kept_words import UPDATE
+from keepthread.handoff.model import Command, Handoff, Sourced
 from keepthread.handoff.units import cut, head_tail, units
 
 MESSAGE = 600  # units; a longer message appears as head and tail
@@ -26,6 +27,18 @@ REASONS: dict[str, str] = {
     "cap": "the limit on model calls was reached",
     "no_transcript": "the transcript could not be read",
 }
+
+
+def why_partial(handoff: Handoff) -> str:
+    """Return why a handoff is partial, as a clause; "" when its reason says nothing yet."""
+    meta, facts = handoff["meta"], handoff["facts"]
+    if meta["reason"] != "engine_facts":
+        return REASONS.get(str(meta["reason"]), "")
+    if meta["engine"] == UPDATE:
+        return "too little was new since the last complete handoff for another model call"
+    if not (facts["user_messages"] or facts["commands"] or handoff["files_touched"]):
+        return "nothing was said yet that a model could judge"
+    return REASONS["engine_facts"]
 
 
 def short(text: str, limit: int) -> str:

@@ -1,0 +1,111 @@
+"""A facts update: so little is new since the last complete handoff that its judgement stands as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from keepthread.handoff.claims import claims_success, denies_success
+from keepthread.handoff.facts.confirmations import goes_on, is_bare
+from keepthread.handoff.merge import carry, keep_ask, speaks_of
+from keepthread.handoff.model import FileTouched, Handoff
+from keepthread.handoff.wording import aged, cut, distinct, is_aged, same
+
+_EARLIER = "edited earlier in the session"
+_WAITING = "wait for the user: "
+_SINCE = " Since then the user asked: "
+_MOST = 40
+_MOST_STEPS = 12
+_MOST_FILES = 60
+_ASK = 400  # characters
+
+
+def update(partial: Handoff, previous: Handoff, *, now: str) -> Handoff:
+    """Return the previous handoff's judgement as it was, marked with its age, and the new facts laid over it.
+
+    Neither argument is changed. A previous handoff without judgement is carried as `merge.carry` does.
+
+    Args:
+        partial: the newer handoff, computed.
+        previous: the last complete handoff, or a partial that carries its judgement.
+        now: the present (ISO 8601).
+    """
+    handoff = carry(partial, previous, now=now)
+    written, is_complete = (
+        previous["meta"]["generated_at"],
+        previous["meta"]["status"] == "complete",
+    )
+
+    def judged(texts: Sequence[str]) -> list[str]:
+        held = [text for text in texts if text.strip() and (is_complete or is_aged(text))]
+        return [aged(text, written, now) for text in held]
+
+    state, before = handoff["current_state"], previous["current_state"]
+    state["in_flight"] = "".join(judged([before["in_flight"]])) or state["in_flight"]
+    state["works"] = distinct([*judged(before["works"]), *state["works"]], _MOST)
+    state["broken"] = distinct([*judged(before["broken"]), *state["broken"]], _MOST)
+    _by_last_check(handoff)
+    handoff["open_questions"] = distinct(
+        [*judged(previous["open_questions"]), *handoff["open_questions"]], _MOST
+    )
+    handoff["next_steps"] = _steps(handoff, partial, judged(previous["next_steps"]))
+    handoff["resume_prompt"] = _resume(handoff, judged([previous["resume_prompt"]]))
+    handoff["files_touched"] = _files(handoff["files_touched"], previous["files_touched"])
+    return handoff
+
+
+def _by_last_check(handoff: Handoff) -> None:
+    """Drop what the newest check has shown to be otherwise."""
+    check, state = handoff["facts"]["last_check"], handoff["current_state"]
+    if check is None:
+        return
+    command = check["command"]
+    if check["outcome"] == "failed":
+        state["works"] = [text for text in state["works"] if not claims_success(text, command)]
+    elif check["outcome"] == "ok":
+        state["broken"] = [text for text in state["broken"] if not denies_success(text, command)]
+
+
+def _steps(handoff: Handoff, partial: Handoff, judged: list[str]) -> list[str]:
+    """Return the judged steps that the facts do not show done, a new ask in front of them, new steps behind."""
+    todos = handoff["facts"]["todos"]
+    done = [todo["text"] for todo in todos if todo["status"] == "completed"]
+    done += partial["completed_tasks"]
+    left = [step for step in judged if not any(same(step, text) for text in done)]
+    if not left:
+        return handoff["next_steps"]
+    ask = handoff["facts"]["pending_ask"]
+    quoted = " ".join(ask["text"].split()) if ask else ""
+    fresh = [
+        step
+        for step in partial["next_steps"]
+        if not step.startswith(_WAITING) and step.rstrip("…")[:200] not in quoted
+    ]
+    only_on = not quoted or goes_on(quoted.partition(" (to ")[0]) or is_bare(quoted)
+    least = left[: _MOST_STEPS - 1]
+    first = [] if only_on else keep_ask(least, handoff)[: -len(least)]
+    return distinct([*first, *left, *fresh], _MOST_STEPS)
+
+
+def _resume(handoff: Handoff, judged: list[str]) -> str:
+    if not judged:
+        return handoff["resume_prompt"]
+    told = judged[0].partition(_SINCE)[0]
+    ask = handoff["facts"]["pending_ask"]
+    text = ask["text"] if ask else ""
+    if not text or speaks_of(text, [told, *handoff["next_steps"][1:]]):
+        return told
+    return f"{told}{_SINCE}“{cut(' '.join(text.split()), _ASK)}”"
+
+
+def _files(files: Sequence[FileTouched], before: Sequence[FileTouched]) -> list[FileTouched]:
+    """Return the files, those not touched since as they were described before."""
+    known = {entry["path"]: entry for entry in before}
+    kept: list[FileTouched] = []
+    for entry in files:
+        old = known.pop(entry["path"], None)
+        untouched = entry["status"] == "read" or entry["summary"].startswith(_EARLIER)
+        same_file = old is not None and untouched and bool(old["summary"])
+        kept.append(cast(FileTouched, {**entry, **old} if same_file and old else entry))
+    rest = [entry for entry in known.values() if entry["status"] == "read"]
+    return [*kept, *rest[: max(_MOST_FILES - len(kept), 0)]]
