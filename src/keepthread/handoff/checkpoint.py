@@ -27,6 +27,7 @@ from keepthread.transcript.tail import uuids_from_end
 from keepthread.transcript.tokens import estimate
 
 _PROMPT_LAG = 0.15  # seconds
+_EARLIER = 16 * 1024 * 1024  # bytes: several compactions of talk, in a twentieth of a second
 _BEFORE_BOUNDARY = 256 * 1024  # bytes
 _TALK = ("prompt", "queued", "rejection", "approval", "answer", "plan", "reply")
 ENOUGH_NEW = 5_000  # tokens; with less that is new a handoff is updated by code and buys no call
@@ -247,7 +248,7 @@ def _collect(job: Job, transcript: Transcript, previous: Handoff | None, ordinal
     project = job.project or project_root({}, "", transcript.cwd) or transcript.cwd
     earlier: Sequence[Message] = ()
     if previous is None and transcript.boundary is not None:
-        earlier = earlier_prompts(transcript.path, transcript.boundary.offset)
+        earlier = earlier_prompts(transcript.path, transcript.boundary.offset, limit=_EARLIER)
     nowhere = Git(branch=transcript.git_branch, head="", dirty=[])
     handoff = collect(
         transcript,
