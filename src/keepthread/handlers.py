@@ -278,11 +278,12 @@ def session_end(event: Event, run: Run) -> str:
         return ""
     path = find_transcript(event.transcript_path, session, folder, belongs)
     job = Job(session, path, project, "command", pins.load(state, project, session).all())
-    handoff = take(job, outlet_of(config, run.env), reason="engine_facts").handoff
+    taken = take(job, outlet_of(config, run.env), reason="engine_facts")
+    handoff, status = taken.handoff, taken.handoff["meta"]["status"]
     said = bool(handoff["facts"]["user_messages"] or handoff["files_touched"])
     if said and project:
         cleared.leave(state, project, session, time.time())
-    run.log(session, handoff["meta"]["status"] if said else "nothing")
+    run.log(session, ("unchanged" if taken.refused else status) if said else "nothing")
     return ""
 
 

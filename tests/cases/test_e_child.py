@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 
 import pytest
@@ -260,3 +261,32 @@ def test_a_local_project_is_told_to_a_server_on_this_machine_alone(world, claude
         meta = compact(world, claude)
     assert (meta["status"], meta["engine"]) == ("complete", "llama.cpp")
     assert claude.calls == []
+
+
+def test_the_repository_the_event_took_place_in_brings_no_claude(world, claude):
+    """The host names a package as its project, and npm has put the repository's programs first on PATH."""
+    claude.answer(ANSWER)
+    planted = FakeClaude(world.project / "node_modules" / ".bin")
+    planted.answer(ANSWER)
+    app = world.project / "packages" / "app"
+    app.mkdir(parents=True)
+    elsewhere = world.folder / "another"
+    elsewhere.mkdir()
+    world.session()
+    env = claude.env(world.home, KEEPTHREAD_ENGINE="")
+    env["PATH"] = os.pathsep.join((str(planted.folder), env["PATH"]))
+    env["CLAUDE_PROJECT_DIR"] = str(elsewhere)
+    world.run("pre_compact", world.event("pre_compact", cwd=str(app)), **env)
+    world.settled()
+    assert (len(planted.calls), len(claude.calls)) == (0, 1)
+
+
+def test_what_an_engine_said_of_its_failure_is_in_the_log(world):
+    """Which variable is missing, and in whose words."""
+    write_env(world, ENGINE="command")
+    world.session()
+    world.run("pre_compact", KEEPTHREAD_ENGINE="")
+    world.settled()
+    [line] = [line for line in world.log() if line["event"] == "worker"]
+    assert (line["outcome"], line["reason"]) == ("partial", "no_login")
+    assert line["detail"] == "command: KEEPTHREAD_COMMAND is not set"

@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 
-from keepthread import worker
+from keepthread import handlers, log, worker
 from keepthread.handoff import checkpoint
 from keepthread.handoff.checkpoint import Job, mark_of, note_complete, take
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.publish import Outlet, publish
 from keepthread.handoff.store import load, read_worker, update_worker
 from keepthread.host.config import Config
+from keepthread.host.events import Event
 from keepthread.launch import Task
+from keepthread.running import Run
 from keepthread.transcript.read import read_transcript
 from tests.support.handoffs import make_handoff
 from tests.support.hook_runs import GOAL, RULE, small_talk
@@ -260,3 +262,19 @@ def test_a_late_answer_to_a_file_written_anew_is_not_stored_over_it(file, outlet
     stored = load(outlet.state, SESSION)
     assert stored is not None
     assert ask_of(stored) == "Start over with the tide tables"
+
+
+def test_a_refused_save_is_logged_as_one_and_starts_no_worker(file, outlet, home, monkeypatch):
+    """The hook has read the file before it grew; another process has stored what came since."""
+    state = str(home / ".claude" / "keepthread")
+    early = read_transcript(str(file.path))
+    file.user("And now the moons")
+    take(job(file), outlet._replace(state=state))
+    monkeypatch.setattr(checkpoint, "_read", lambda path: early)
+    monkeypatch.setattr(
+        "keepthread.launch.start", lambda *given: pytest.fail("a worker was started")
+    )
+    event = Event({"session_id": SESSION, "transcript_path": str(file.path), "cwd": str(home)})
+    handlers.pre_compact(event, Run("pre_compact", {"HOME": str(home)}, 0.0))
+    [line] = log.read(state, limit=9)
+    assert (line["outcome"], line["reason"]) == ("unchanged", "a newer handoff is stored")

@@ -19,6 +19,7 @@ from keepthread.host.events import Event
 from keepthread.host.locations import session_dir
 from keepthread.running import Run
 from tests.support.handoffs import SESSION, make_handoff, make_partial
+from tests.support.session import SessionFile
 
 JUDGED = make_handoff()["current_state"]["in_flight"]
 
@@ -212,3 +213,19 @@ def test_foreign_text_cannot_close_the_frame() -> None:
     ).text
     assert "</keepthread-handoff>" not in text
     assert "<system-reminder>" not in text
+
+
+def test_an_answer_to_words_taken_back_is_not_delivered(home: Path, outlet: Outlet) -> None:
+    """The talk went on from before what the answer is about."""
+    file = SessionFile(home / f"{SESSION}.jsonl")
+    first = file.user("Draw the tides")
+    file.user("Use wget for it")
+    last = file.assistant("Agreed.")
+    place = {"path": str(file.path), "last_uuid": last, "size": file.path.stat().st_size}
+    partial = make_partial(meta={"transcript": {**place, "skipped": 0}})
+    assert publish(partial, outlet)
+    assert start(home)
+    complete_it(outlet, partial, meta={"transcript": {**place, "skipped": 0}})
+    file.rewind(first)
+    file.user("Draw the moons instead")
+    assert prompt(home) == ""
