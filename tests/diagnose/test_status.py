@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from keepthread.diagnose.status import _age, _span
 from keepthread.host.windows import window_of
+from tests.support.cli import Person
 
 
 @pytest.mark.parametrize(
@@ -46,3 +49,20 @@ def test_an_age_cannot_be_negative_and_a_damaged_stamp_has_none() -> None:
 def test_the_window_of_a_model(model: str, window: int | None) -> None:
     """Unknown models have no share."""
     assert window_of(model) == window
+
+
+def test_a_long_list_is_cut_and_says_how_much_more_there_is(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten thousand sessions are nobody's reading."""
+    person = Person(home, capsys, monkeypatch)
+    monkeypatch.setattr("keepthread.diagnose.status._LISTED", 2)
+    person.set(KEEPTHREAD_ENGINE="facts")
+    for number in range(4):
+        person.session(session=f"{number}1111111-1111-4111-8111-111111111111")
+        person.ok("handoff", "--session", f"{number}1111111-1111-4111-8111-111111111111")
+
+    lines = person.ok("show", "--list").splitlines()
+
+    assert len(lines) == 3
+    assert lines[2] == "… and 2 older ones; see `keepthread show --session ID`"

@@ -39,7 +39,7 @@ class _Place(NamedTuple):
 
 INSTALL = "keepthread install"
 FIX = "keepthread doctor --fix"
-_SEARCH = 10.0  # seconds for looking through what is stored
+_SEARCH = 2.0  # seconds for looking through what is stored
 _NAMED = 5  # sessions that are named
 
 

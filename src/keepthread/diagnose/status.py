@@ -23,6 +23,9 @@ from keepthread.transcript.model import Transcript
 from keepthread.transcript.read import read_transcript
 
 
+_LISTED = 200  # sessions
+
+
 class Status(NamedTuple):
     """What was found.
 
@@ -172,10 +175,11 @@ def _span(seconds: int | None) -> str:
 
 
 def list_handoffs(env: Mapping[str, str]) -> str:
-    """Return one line per session that has a handoff, newest first."""
+    """Return one line for each of the newest sessions that have a handoff, and how many more there are."""
     state = state_dir(env)
-    lines = []
-    for session in sessions(state):
+    lines: list[str] = []
+    known = sessions(state)
+    for session in known[:_LISTED]:
         handoff = load(state, session)
         if handoff is not None:
             meta = handoff["meta"]
@@ -183,4 +187,6 @@ def list_handoffs(env: Mapping[str, str]) -> str:
             lines.append(
                 f"{session}  {meta['generated_at']}  {meta['status']:8}  {meta['project']}  {task}"
             )
+    if len(known) > _LISTED:
+        lines.append(f"… and {len(known) - _LISTED:,} older ones; see `keepthread show --session ID`")
     return "\n".join(lines) or "No handoff is stored yet."

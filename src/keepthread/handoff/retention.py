@@ -25,7 +25,8 @@ _DAY = 86_400
 _JUMP = 7  # days; a clock that says so much has passed may only have jumped
 _GONE = ".gone-"
 # Beyond the handoff and what is shown of it: made again with the next one, or kept for people and for comparison.
-_EXTRAS = ("handoff.md", "host-summary.md", "upgrade.json", "upgrade-shown.json", "note", "pin")
+# The last one is written with every handoff: while it is there, a session is whole.
+_EXTRAS = ("host-summary.md", "upgrade.json", "upgrade-shown.json", "note", "pin", "handoff.md")
 
 
 class Limits(NamedTuple):
@@ -109,7 +110,7 @@ def _without_old(
             break  # all the others are newer
         if time.monotonic() > until:
             return gone, False
-        if one.path != spare:
+        if one.path != spare and (old or os.path.lexists(os.path.join(one.path, _EXTRAS[-1]))):
             act: Callable[[_Session], bool] = _take_away if old else _slim
             gone += _if_unused(one, act)
     return gone, True
