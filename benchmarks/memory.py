@@ -175,7 +175,8 @@ def load(base: Path, entries: int) -> list[Figure]:
         listed.append(_seconds([*ours, "list"], base))
         searched.append(_seconds([*ours, "search", "gateway"], base))
         grepped.append(_seconds([*git, "grep", "-i", "gateway", "--", ".claude"], base))
-    ratio = statistics.median(searched) / statistics.median(grepped)
+    # The fastest of each: what else the machine does slows one process more than git's threads.
+    ratio = min(searched) / min(grepped)
     with Memory.open(str(team), cache=str(base / "cache.json")) as memory:
         cold = _timed(memory.rows)
         warm = _timed(memory.rows)

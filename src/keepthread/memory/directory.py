@@ -350,13 +350,19 @@ def _read(folder: int, name: str, key: str, device: int, limit: int) -> tuple[by
 
 
 def _refuse_opened(status: os.stat_result, key: str, device: int, limit: int) -> None:
+    if (
+        stat.S_ISREG(status.st_mode)
+        and status.st_nlink == 1
+        and status.st_dev == device
+        and status.st_size <= limit
+    ):
+        return
     reason = what_is(status)
     if not reason and status.st_dev != device:
         reason = "it lies on another file system"
     if not reason and status.st_size > limit:
         reason = f"it is longer than {limit} bytes"
-    if reason:
-        raise Unsafe(key, reason)
+    raise Unsafe(key, reason)
 
 
 def _all_of(fd: int, size: int, key: str, limit: int) -> bytes:

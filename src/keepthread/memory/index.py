@@ -7,7 +7,9 @@ from, so only files that changed are read again.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -24,6 +26,7 @@ MOST_BYTES = 25_000  # the host loads 200 lines or 25 KB of it
 _LINE = 160  # characters of one line of it
 _SHAPE = 1  # of the cache; another number is another version's and made anew
 _MOST_CACHED = 64 << 20  # bytes
+_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _WEIGHT = {"feedback": 0, "project": 1, "user": 2, "reference": 3}
 
 
@@ -121,13 +124,22 @@ def _row(fields: Sequence[Any]) -> Row:
 
 
 def save(cache: str, rows: Iterable[Row]) -> None:
-    """Write the cache.
+    """Write the cache. It does not wait for the disk: what a power cut spoils is made anew.
 
     Raises:
         OSError: its folder cannot be written.
     """
     data = json.dumps({"shape": _SHAPE, "rows": [*rows]}, ensure_ascii=False, separators=(",", ":"))
-    files.write_private(cache, data.encode("utf-8", "replace"))
+    temp = os.path.join(os.path.dirname(cache), files.TEMP_PREFIX + os.urandom(12).hex())
+    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, files.PRIVATE_FILE)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data.encode("utf-8", "replace"))
+        os.replace(temp, cache)
+    except BaseException:
+        with suppress(OSError):  # the error that brought us here is the one to report
+            os.unlink(temp)
+        raise
 
 
 def by_relevance(rows: Iterable[Row], now: datetime) -> list[Row]:

@@ -75,6 +75,7 @@ class Memory:
         self.secrets = secrets
         self._wait = wait
         self._waiting = waiting
+        self._known: dict[str, Row] | None = None
 
     @classmethod
     def open(cls, root: str, *, create: bool = False, scope: str = "", cache: str = "") -> Memory:
@@ -192,11 +193,13 @@ class Memory:
 
     def rows(self) -> Rows:
         """Return all entries without their bodies, in order of their keys."""
-        known = index.load(self._cache) if self._cache else {}
-        found = index.refreshed(self.directory, known)
-        if self._cache and found.rows != [*known.values()]:
+        if self._known is None:
+            self._known = index.load(self._cache) if self._cache else {}
+        found = index.refreshed(self.directory, self._known)
+        if self._cache and found.rows != [*self._known.values()]:
             with suppress(OSError):  # a cache that cannot be written costs time only
                 index.save(self._cache, found.rows)
+        self._known = {row.key: row for row in found.rows}
         return found
 
     def search(self, words: str, limit: int = MOST_HITS) -> list[Hit]:
