@@ -103,7 +103,11 @@ def take(
     if little and not chosen:  # too little is new to pay for a model call
         handoff["meta"]["reason"], handoff["meta"]["engine"] = "engine_facts", UPDATE
     if previous is not None:
-        handoff = _carried(handoff, previous, outlet.state, little=little)
+        handoff = (
+            _updated(handoff, previous, transcript)
+            if little
+            else _carried(handoff, previous, outlet.state)
+        )
     handoff["meta"]["seconds"] = round(time.monotonic() - started, 3)
     stored = publish(handoff, outlet, replaced=replaced)
     return Checkpoint(handoff, fresh=True, new_tokens=tokens, refused=not stored)
@@ -129,16 +133,24 @@ def _repinned(
     return cast(Handoff, {**handoff, "facts": {**handoff["facts"], "pins": now}}), True
 
 
-def _carried(handoff: Handoff, previous: Handoff, state: str, *, little: bool) -> Handoff:
-    """Carry the previous handoff's judgement over; where it had none, the host's summary says something of it.
+def _updated(handoff: Handoff, previous: Handoff, transcript: Transcript) -> Handoff:
+    """Return the previous handoff's judgement with the new facts laid over it."""
+    # Imported here: only a compaction soon after a complete handoff needs it.
+    from keepthread.handoff.facts.files import touched
+    from keepthread.handoff.facts.paths import Paths
+    from keepthread.handoff.update import update
 
-    When little is new since the last complete handoff, its judgement stands as it was.
-    """
+    end = previous["meta"]["transcript"]["size"]
+    since = [item for item in transcript.items if item.place.offset >= end]
+    project = handoff["meta"]["project"]
+    paths = Paths(project, transcript.cwd, _aliases(project, transcript.cwd))
+    changed = {entry.path for entry in touched(since, paths) if entry.status != "read"}
+    return update(handoff, previous, now=handoff["meta"]["generated_at"], touched=changed)
+
+
+def _carried(handoff: Handoff, previous: Handoff, state: str) -> Handoff:
+    """Carry the previous handoff's judgement over; where it had none, the host's summary says something of it."""
     at, before = handoff["meta"]["generated_at"], previous["meta"]
-    if little:
-        from keepthread.handoff.update import update  # imported here, as below
-
-        return update(handoff, previous, now=at)
     carried = carry(handoff, previous, now=at)
     if before["status"] == "complete" or not state:
         return carried

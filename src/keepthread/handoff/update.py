@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import cast
 
 from keepthread.handoff.claims import claims_success, denies_success
 from keepthread.handoff.facts.confirmations import goes_on, is_bare
-from keepthread.handoff.merge import carry, keep_ask, speaks_of
+from keepthread.handoff.kept_words import said
+from keepthread.handoff.merge import ANSWER_ASK, carry, speaks_of
 from keepthread.handoff.model import FileTouched, Handoff
 from keepthread.handoff.wording import aged, cut, distinct, is_aged, same
 
@@ -20,7 +21,9 @@ _MOST_FILES = 60
 _ASK = 400  # characters
 
 
-def update(partial: Handoff, previous: Handoff, *, now: str) -> Handoff:
+def update(
+    partial: Handoff, previous: Handoff, *, now: str, touched: Collection[str] | None = None
+) -> Handoff:
     """Return the previous handoff's judgement as it was, marked with its age, and the new facts laid over it.
 
     Neither argument is changed. A previous handoff without judgement is carried as `merge.carry` does.
@@ -29,6 +32,7 @@ def update(partial: Handoff, previous: Handoff, *, now: str) -> Handoff:
         partial: the newer handoff, computed.
         previous: the last complete handoff, or a partial that carries its judgement.
         now: the present (ISO 8601).
+        touched: the files touched since then, None when that is not known.
     """
     handoff = carry(partial, previous, now=now)
     written, is_complete = (
@@ -50,7 +54,7 @@ def update(partial: Handoff, previous: Handoff, *, now: str) -> Handoff:
     )
     handoff["next_steps"] = _steps(handoff, partial, judged(previous["next_steps"]))
     handoff["resume_prompt"] = _resume(handoff, judged([previous["resume_prompt"]]))
-    handoff["files_touched"] = _files(handoff["files_touched"], previous["files_touched"])
+    handoff["files_touched"] = _files(handoff["files_touched"], previous["files_touched"], touched)
     return handoff
 
 
@@ -81,30 +85,40 @@ def _steps(handoff: Handoff, partial: Handoff, judged: list[str]) -> list[str]:
         for step in partial["next_steps"]
         if not step.startswith(_WAITING) and step.rstrip("…")[:200] not in quoted
     ]
-    only_on = not quoted or goes_on(quoted.partition(" (to ")[0]) or is_bare(quoted)
-    least = left[: _MOST_STEPS - 1]
-    first = [] if only_on else keep_ask(least, handoff)[: -len(least)]
-    return distinct([*first, *left, *fresh], _MOST_STEPS)
+    newest = _newest_ask(handoff)
+    first = [f"{ANSWER_ASK}“{cut(newest, _ASK)}”"] if newest else []
+    spoken = speaks_of(newest, [*left[:3], *handoff["open_questions"]])
+    return distinct([*([] if spoken else first), *left, *fresh], _MOST_STEPS)
+
+
+def _newest_ask(handoff: Handoff) -> str:
+    """Return what was typed last on one line, "" when that says nothing of its own."""
+    typed = said(handoff["facts"]["user_messages"])
+    text = " ".join(typed[-1]["text"].split()) if typed else ""
+    return "" if is_bare(text) or goes_on(text) else text
 
 
 def _resume(handoff: Handoff, judged: list[str]) -> str:
     if not judged:
         return handoff["resume_prompt"]
     told = judged[0].partition(_SINCE)[0]
-    ask = handoff["facts"]["pending_ask"]
-    text = ask["text"] if ask else ""
-    if not text or speaks_of(text, [told, *handoff["next_steps"][1:]]):
+    newest = _newest_ask(handoff)
+    if not newest or speaks_of(newest, [told, *handoff["next_steps"][1:]]):
         return told
-    return f"{told}{_SINCE}“{cut(' '.join(text.split()), _ASK)}”"
+    return f"{told}{_SINCE}“{cut(newest, _ASK)}”"
 
 
-def _files(files: Sequence[FileTouched], before: Sequence[FileTouched]) -> list[FileTouched]:
+def _files(
+    files: Sequence[FileTouched], before: Sequence[FileTouched], touched: Collection[str] | None
+) -> list[FileTouched]:
     """Return the files, those not touched since as they were described before."""
     known = {entry["path"]: entry for entry in before}
     kept: list[FileTouched] = []
     for entry in files:
         old = known.pop(entry["path"], None)
         untouched = entry["status"] == "read" or entry["summary"].startswith(_EARLIER)
+        if touched is not None:
+            untouched = entry["path"] not in touched
         same_file = old is not None and untouched and bool(old["summary"])
         kept.append(cast(FileTouched, {**entry, **old} if same_file and old else entry))
     rest = [entry for entry in known.values() if entry["status"] == "read"]
