@@ -18,7 +18,7 @@ _ONLY_MARK = re.compile(r"\[REDACTED:[a-z0-9-]+\]")
 
 def without(handoff: Handoff, transcript: Transcript, secrets: Sequence[str]) -> Handoff:
     """Return the handoff without secrets, also where a name or a cut command no longer shows that it is one."""
-    known = known_secrets(transcript, secrets, [*_strings(handoff)])
+    known = known_secrets(transcript, secrets, written="\n".join(_strings(handoff)))
     whole = "\n".join(known)
     names = handoff["facts"]["identifiers"]
     handoff["facts"]["identifiers"] = [n for n in names if not is_piece(n["text"], whole)]
@@ -33,18 +33,18 @@ def without(handoff: Handoff, transcript: Transcript, secrets: Sequence[str]) ->
 
 
 def known_secrets(
-    transcript: Transcript, secrets: Sequence[str], texts: Sequence[str] = ()
+    transcript: Transcript, secrets: Sequence[str], *, written: str = ""
 ) -> list[str]:
     """Return the secrets to be taken out wherever they stand, and their parts.
 
     Args:
         transcript: gives secrets away.
         secrets: those that are known already.
-        texts: more that may give secrets away.
+        written: what else may hold tokens in a vendor's format, as what git says.
     """
-    told = [*_texts(transcript), *texts]
+    texts = list(_texts(transcript))
     calls = (item.input for item in reversed(transcript.items) if isinstance(item, Call))
-    found = [*formed(told), *map(Known, exposed(told, calls))]
+    found = [*formed([*texts, written]), *map(Known, exposed(texts, calls))]
     return list(dict.fromkeys([*secrets, *found, *parts(found)]))
 
 

@@ -14,15 +14,15 @@ from keepthread.redact.placeholders import MARK, is_mixed
 from keepthread.redact.rules import Known
 from keepthread.redact.vendors import RULES
 
-_SHORTEST = 16  # characters without a space; no vendor's token is shorter
+_SHORTEST = 20  # bytes without a space or a sign between
 _PART = 8
 _PIECE = 6
-_MOST = 400  # tokens
+_MOST = 2_000  # tokens
 _TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:~+/="
-_FLAT = bytes(120 if code in _TOKEN_CHARACTERS else 32 for code in range(256))
-_PLAIN = bytes(range(32, 127)) + b"\t\n\r"
+# What lies beyond ASCII counts as well: it may be unseen, and the token goes on behind it.
+_FLAT = bytes(120 if code in _TOKEN_CHARACTERS or code > 126 else 32 for code in range(256))
 _RUN = b"x" * _SHORTEST
-_RANDOM = rb"[0-9]|[a-z][A-Z]|([A-Za-z0-9])\1{9}"
+_RANDOM = rb"[0-9]|[a-z][A-Z]"
 _SCRAMBLED = r"[a-z][A-Z]+[a-z].*[A-Z]"
 
 
@@ -33,11 +33,11 @@ def formed(texts: Iterable[str]) -> list[Known]:
     """
     seen: dict[bytes, None] = {}
     for text in texts:
-        data = text.encode("utf-8", "replace")
-        if data.translate(None, _PLAIN):  # the quick way to see that something may be unseen
-            data = shown(text).encode("utf-8", "replace")
-        seen.update(dict.fromkeys(_runs(data)))
-    told = "\n".join(run.decode() for run in seen if re.search(_RANDOM, run))
+        if len(text) < _SHORTEST:
+            continue
+        visible = shown(text) if "\x1b" in text else text
+        seen.update(dict.fromkeys(_runs(visible.encode("utf-8", "replace"))))
+    told = shown("\n".join(run.decode() for run in seen if re.search(_RANDOM, run)))
     lower = told.lower()
     found: dict[Known, None] = {}
     for rule in RULES:
