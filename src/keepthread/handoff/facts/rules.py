@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -154,8 +155,9 @@ def _statements(text: str) -> list[str]:
 
 
 def _binds(text: str) -> bool:
-    parts = [part for line in text.splitlines() for part in sentences(line[:_READ])]
-    return any(strength(part[:_SENTENCE], english=is_english(text)) == 3 for part in parts)
+    english = is_english(text)
+    parts = (part for line in text.splitlines() for part in sentences(line))
+    return any(_sentence_binds(part, english=english) for part in parts)
 
 
 def _rank_of_short(message: Message, text: str, corrects: bool) -> int:
@@ -200,7 +202,7 @@ def _bound_sentences(text: str) -> Iterator[str]:
             before = bare
             continue
         listing = _announces(line) if bare else listing
-        if is_machine(bare, typed=bool(mark)) or is_machine(line, typed=bool(mark)):
+        if is_machine(bare, typed=bool(mark)):
             continue
         for sentence in sentences(bare):
             if len(sentence) >= 8 and _sentence_binds(sentence, english=english):
@@ -233,6 +235,7 @@ def _after_refusal(item: Item | None) -> bool:
     return isinstance(item, Message) and item.via in ("interruption", "rejection")
 
 
+@lru_cache(maxsize=1024)
 def _key(text: str) -> str:
     return "".join(character for character in text.casefold() if character.isalnum()) or text
 

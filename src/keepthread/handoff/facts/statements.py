@@ -12,7 +12,7 @@ from keepthread.handoff.facts.text import lazy, word_set
 
 _SHORTEST = 6
 _ASKING = word_set(
-    """add adjust allow analyse analyze apply ask assume attach audit begin bring build bump call cancel change
+    """spawn add adjust allow analyse analyze apply ask assume attach audit begin bring build bump call cancel change
     check clean clear clone close commit compare compile complete configure continue convert copy correct create
     cut debug delete deploy describe design detect disable do document download draft drop dump edit enable
     ensure evaluate examine execute expand explain explore export extend extract fetch figure fill filter find
