@@ -99,6 +99,7 @@ def pre_compact(event: Event, run: Run) -> str:
 def _take(job: Job, task: Task, run: Run, named: str) -> Handoff:
     """Store the session's handoff and start its upgrade; one that cannot be stored still serves the summariser."""
     from keepthread.handoff.checkpoint import take
+    from keepthread.handoff.kept_words import UPDATE
     from keepthread.launch import start, wait, why_no_call
 
     outlet, session = task.outlet, job.session_id
@@ -118,6 +119,8 @@ def _take(job: Job, task: Task, run: Run, named: str) -> Handoff:
         return take(job, outlet._replace(state=""), reason=reason).handoff
     why = meta["reason"] or "" if job.transcript_path else "no_transcript"
     other = f"the transcript used is {job.transcript_path}" if job.transcript_path != named else ""
+    if taken.fresh and meta["engine"] == UPDATE:
+        other = other or "an update: too little is new for another model call"
     if taken.refused:
         run.log(session, "unchanged", "a newer handoff is stored", other)
     else:

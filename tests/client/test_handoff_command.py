@@ -19,6 +19,10 @@ def test_the_handoff_command_writes_a_checkpoint_with_its_note(client, api):
     assert stored["meta"]["trigger"] == "command"
     assert stored["meta"]["status"] == "complete"
     assert "mind the trailing comma" in texts(api.children[0].body)
+    notes = [entry["text"] for entry in stored["facts"]["user_messages"]]
+    assert "Note with /handoff: mind the trailing comma" in notes
+    assert "trailing comma" not in str(stored["constraints"]["rules"])
+    assert "trailing comma" not in str(stored["facts"]["pending_ask"])
     assert not api.summaries
 
 

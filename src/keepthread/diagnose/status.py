@@ -12,7 +12,9 @@ from keepthread import log
 from keepthread.engines.caps import spending
 from keepthread.errors import KeepthreadError
 from keepthread.handoff import circuit
+from keepthread.handoff.kept_words import UPDATE
 from keepthread.handoff.model import Handoff
+from keepthread.handoff.render.words import why_partial
 from keepthread.handoff.store import load, read_worker, sessions
 from keepthread.host.config import Config
 from keepthread.host.config import load as load_config
@@ -154,7 +156,9 @@ def _about_handoff(found: Status) -> list[str]:
         return ["Handoff      none yet; the next compaction or `keepthread handoff` writes one"]
     meta, age = found.stored["meta"], _span(found.shape["handoff"]["age_s"])
     files, rules = found.stored["files_touched"], found.stored["constraints"]["rules"]
-    why = f" ({meta['reason']})" if meta["reason"] else ""
+    update = meta["engine"] == UPDATE and meta["reason"] == "engine_facts"
+    reason = why_partial(found.stored) if update else meta["reason"]
+    why = f" ({reason})" if reason else ""
     return [
         f"Handoff      {meta['status']}{why}, by {meta['engine']}, {age} old",
         f"             {len(files)} files, {len(rules)} rules",
@@ -188,5 +192,7 @@ def list_handoffs(env: Mapping[str, str]) -> str:
                 f"{session}  {meta['generated_at']}  {meta['status']:8}  {meta['project']}  {task}"
             )
     if len(known) > _LISTED:
-        lines.append(f"… and {len(known) - _LISTED:,} older ones; see `keepthread show --session ID`")
+        lines.append(
+            f"… and {len(known) - _LISTED:,} older ones; see `keepthread show --session ID`"
+        )
     return "\n".join(lines) or "No handoff is stored yet."

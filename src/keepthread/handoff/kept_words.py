@@ -13,7 +13,7 @@ from keepthread.handoff.model import Sourced
 NOTE = "Note with /handoff: "
 NOTES_MOST = 3
 UPDATE = "facts-update"  # meta.engine of a partial that updates a complete handoff
-_EARLIER = "earlier:"
+EARLIER = "earlier:"  # before the source of an ask from before
 _TYPED_ELSEWHERE = "note"  # the source of a note that no record holds
 
 
@@ -24,7 +24,7 @@ def note(text: str, source: str = "") -> Sourced:
 
 def as_earlier(ask: Sourced) -> Sourced:
     """Return an ask of an earlier handoff as the next one keeps it."""
-    return {"text": ask["text"], "source": _EARLIER + ask["source"].removeprefix(_EARLIER)}
+    return {"text": ask["text"], "source": EARLIER + ask["source"].removeprefix(EARLIER)}
 
 
 def notes(messages: Sequence[Sourced]) -> list[Sourced]:
@@ -35,9 +35,9 @@ def notes(messages: Sequence[Sourced]) -> list[Sourced]:
 def earlier(messages: Sequence[Sourced]) -> list[Sourced]:
     """Return the asks from before, oldest first, with the record each came from."""
     return [
-        {"text": entry["text"], "source": entry["source"].removeprefix(_EARLIER)}
+        {"text": entry["text"], "source": entry["source"].removeprefix(EARLIER)}
         for entry in messages
-        if entry["source"].startswith(_EARLIER)
+        if entry["source"].startswith(EARLIER)
     ]
 
 
@@ -46,7 +46,7 @@ def said(messages: Sequence[Sourced]) -> list[Sourced]:
     return [
         entry
         for entry in messages
-        if not entry["text"].startswith(NOTE) and not entry["source"].startswith(_EARLIER)
+        if not entry["text"].startswith(NOTE) and not entry["source"].startswith(EARLIER)
     ]
 
 

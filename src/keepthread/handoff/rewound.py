@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from copy import deepcopy
 
+from keepthread.handoff.kept_words import EARLIER
 from keepthread.handoff.model import Handoff, Sourced
 from keepthread.transcript.model import Transcript
 
@@ -26,7 +27,7 @@ def left_behind(previous: Handoff, transcript: Transcript) -> Handoff:
     ask = facts["pending_ask"]
     last = ask or (said[-1] if said else None)
     constraints["rules"] = _kept(constraints["rules"], gone)
-    facts["user_messages"] = _kept(said, gone)
+    facts["user_messages"] = _kept(said, gone | {f"{EARLIER}{source}" for source in gone})
     facts["answers"] = [entry for entry in facts["answers"] if entry["source"] not in gone]
     facts["rejections"] = [entry for entry in facts["rejections"] if entry["source"] not in gone]
     facts["pending_ask"] = None if ask is None or ask["source"] in gone else ask

@@ -82,6 +82,31 @@ def test_a_bare_yes_stands_with_what_it_confirms(word):
     assert "delete `cache.py`" in pending(talk)
 
 
+@pytest.mark.parametrize(
+    "word", ["go on", "continue", "weiter", "ja, mach weiter", "继续", "Bob, go on.", "TURN3 go on"]
+)
+def test_going_on_stands_with_the_ask_it_goes_on_with(word):
+    talk = Talk()
+    talk.user("Clean up the cache")
+    talk.reply("I am half done; next I will delete `cache.py`.")
+    talk.user(word)
+
+    assert pending(talk).startswith("Clean up the cache\n\n" + word)
+    assert "delete `cache.py`" in pending(talk)
+
+
+@pytest.mark.parametrize(
+    "word", ["go on with the docs and then the tests", "continue refactoring", "now do the quoting"]
+)
+def test_an_ask_that_names_its_work_is_one_of_its_own(word):
+    talk = Talk()
+    talk.user("Clean up the cache")
+    talk.reply("Cleaned up.")
+    talk.user(word)
+
+    assert pending(talk) == word
+
+
 def test_what_was_queued_meanwhile_stands_with_the_ask_it_belongs_to():
     talk = Talk()
     talk.user("Implement the importer with tests")
