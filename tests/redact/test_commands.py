@@ -132,3 +132,11 @@ def test_what_a_command_gives_away_is_known_where_it_stands_alone(before, secret
     mixed = any(c.isdigit() for c in secret) and any(c.isalpha() for c in secret)
     if len(secret) >= 6 and mixed:
         assert secret in exposed([f"first\n{before}{secret}{after}\nlast"])
+
+
+def test_random_letters_are_known_elsewhere_too_and_words_are_not():
+    jumbled = "KRVitGoPZrpulRBPSggM"
+
+    found = exposed([f"echo {jumbled} | docker login --password-stdin", "DB_PASSWORD=correcthorse"])
+
+    assert found == [jumbled]

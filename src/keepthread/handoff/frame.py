@@ -15,7 +15,7 @@ from keepthread.redact import hidden
 FRAME = "keepthread-handoff"
 INDEX_FRAME = "keepthread-index"
 
-# Every heading the injected texts use. A foreign line that equals one, or is of their level, gets a backslash before it.
+# Every heading the injected texts use. A foreign line that equals one, or is of their level, gets a backslash first.
 HEADINGS: dict[str, str] = {
     "ask": "## Pending ask and next step",
     "task": "## Task",

@@ -92,7 +92,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "stored-secret",
         "secret",
-        r"\bsecrets?[ \t](?:set|create|put|add)\b[^\n]{0,120}?[ \t](?:-b|--body|--value|--data|-v)[ =]?" + _SPOT + _VALUE,
+        r"\bsecrets?[ \t](?:set|create|put|add)\b[^\n]{0,120}?[ \t](?:-b|--body|--value|--data|-v)[ =]?"
+        + _SPOT + _VALUE,
         _given,
     ),
     Rule(  # echo X | docker login --password-stdin, and whatever else reads a secret from its input
@@ -101,7 +102,8 @@ RULES: tuple[Rule, ...] = (
         r"\b(?:echo|printf)(?:[ \t]{1,4}-[neE]{1,3})?(?:[ \t]{1,4}[\"']?%s(?:\\n)?[\"']?)?" + _GAP + r"\\?[\"']?"
         r"([^\s\"'|<>\\-][^\n\"'|<>\\]{3,512}?)\\?[\"']?[ \t]{0,4}\|[^\n|]{0,200}?"
         r"(?:--pass(?:word|phrase)-stdin|--stdin|--with-token|passphrase-fd|\bsudo[ \t]{1,4}-\w{0,4}S|\bchpasswd|"
-        r"\bsecrets?[ \t]{1,4}(?:set|create|put|add)|\bvault[ \t]{1,4}login|\bhtpasswd[ \t]|-pass(?:in|out)?[ \t]{1,4}stdin)",
+        r"\bsecrets?[ \t]{1,4}(?:set|create|put|add)|\bvault[ \t]{1,4}login|\bhtpasswd[ \t]|"
+        r"-pass(?:in|out)?[ \t]{1,4}stdin)",
         _given,
     ),
     Rule(
@@ -113,7 +115,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "login-password",
         "openssl",
-        r"\bopenssl\b[^\n]{0,200}?[ \t](?:-k[ \t]{1,4}|-(?:pass|passin|passout)[ \t]{1,4}\\?[\"']?pass:)" + _SPOT + _VALUE,
+        r"\bopenssl\b[^\n]{0,200}?[ \t](?:-k[ \t]{1,4}|-(?:pass|passin|passout)[ \t]{1,4}\\?[\"']?pass:)"
+        + _SPOT + _VALUE,
         _given,
     ),
     Rule(
@@ -136,7 +139,9 @@ RULES: tuple[Rule, ...] = (
         "login-password",
         "mysql mariadb psql mongo redis",
         r"\b(?:(?:mysql|mariadb)(?:dump|admin|import|check|show|slap|pump|sh)?\b[^\n]{0,200}?[ \t]-p(?=\S)|"
-        r"mongo\w{0,12}\b[^\n]{0,200}?[ \t]-p[ \t]{0,4}|redis-(?:cli|benchmark)\b[^\n]{0,200}?[ \t]-a[ \t]{0,4})\\?[\"']?" + _VALUE,
+        r"mongo\w{0,12}\b[^\n]{0,200}?[ \t]-p[ \t]{0,4}|"
+        r"redis-(?:cli|benchmark)\b[^\n]{0,200}?[ \t]-a[ \t]{0,4})\\?[\"']?"
+        + _VALUE,
         _given,
     ),
     Rule(  # what a signed address grants to whoever has it

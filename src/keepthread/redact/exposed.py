@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import islice, pairwise
 
 from keepthread.redact.commands import RULES as GIVEN
 from keepthread.redact.contextual import RULES as TOLD
@@ -33,6 +33,7 @@ _KEYWORDS = {word for rule in (*TOLD, *GIVEN) for word in rule.keywords} - _COMM
 _HINTS = tuple(sorted(w for w in _KEYWORDS if not any(o != w and o in w for o in _KEYWORDS)))
 _AROUND = 200  # characters
 _SHORTEST = 6
+_JUMBLED = 12
 _CLOSES = "\"'`,;:()[]{}<>"
 _MOST = 400  # values
 _WINDOWS = 4_000
@@ -79,7 +80,15 @@ def _values(window: str) -> Iterator[str]:
 
 
 def _tells(value: str) -> bool:
-    return len(value) >= _SHORTEST and is_mixed(value)
+    return len(value) >= _SHORTEST and (is_mixed(value) or _is_jumbled(value))
+
+
+def _is_jumbled(value: str) -> bool:
+    # Random letters change their case again and again; words do at most at their beginnings.
+    turns = sum(
+        a.islower() != b.islower() for a, b in pairwise(value) if a.isalpha() and b.isalpha()
+    )
+    return len(value) >= _JUMBLED and turns >= len(value) // 4
 
 
 def _key_lines(text: str) -> Iterator[str]:
