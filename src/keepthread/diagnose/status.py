@@ -24,7 +24,6 @@ from keepthread.host.windows import window_of
 from keepthread.transcript.model import Transcript
 from keepthread.transcript.read import read_transcript
 
-
 _LISTED = 200  # sessions
 
 
