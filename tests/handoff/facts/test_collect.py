@@ -276,3 +276,14 @@ def test_collecting_twice_gives_the_same_document():
     talk.edit("/home/dev/proj/src/cli.py", "def parse_args():", "def parse_args(argv):")
 
     assert collected(talk.transcript()) == collected(talk.transcript())
+
+
+def test_the_file_of_the_session_is_no_name_though_the_host_names_it(tmp_path: Path):
+    session = SessionFile(tmp_path / "s.jsonl")
+    other = str(tmp_path / "logs" / "data.jsonl")
+    session.user(f"Read {other} next. The full transcript is at: {session.path}")
+
+    handoff = collected(read_transcript(str(session.path)))
+
+    names = [name["text"] for name in handoff["facts"]["identifiers"]]
+    assert names == [other]

@@ -139,3 +139,11 @@ def test_hostile_text_is_read_all_the_same(hostile):
     assert isinstance(names.backticked(hostile), list)
     assert isinstance(declared(hostile, "a.ts"), list)
     assert isinstance(names.urls("://" + hostile), list)
+
+
+def test_a_line_of_a_search_names_its_file_and_words_of_git_name_nothing():
+    line = "src/tides/importer.py:41:def git rev-parse a.py:3:class"
+
+    found = names.Judge().all(names.tokens(line), strong=True)
+
+    assert found == (("src/tides/importer.py", "path"), ("a.py", "path"))

@@ -29,6 +29,7 @@ from keepthread.handoff.model import (
     FileTouched,
     Git,
     Handoff,
+    Identifier,
     Meta,
     Outcome,
     RuledOut,
@@ -174,10 +175,20 @@ def _facts(
         "background": tasks.background(base.items, base.ended),
         "instructions_loaded": _instructions(base.items, paths),
         "git": git,
-        "identifiers": names,
+        "identifiers": _without_transcripts(names, base.transcript.path),
         "pins": unique([head_tail(pin, _PIN) for pin in pins], _MOST_PINS),
         "tokens": max(base.transcript.tokens.total, 0),
     }
+
+
+def _without_transcripts(names: Sequence[Identifier], path: str) -> list[Identifier]:
+    """Leave out the session's own files, which the host names in its summary: nobody works on them."""
+    folder = path.rpartition("/")[0]
+    return [
+        name
+        for name in names
+        if name["text"].rpartition("/")[0] != folder or not name["text"].endswith(".jsonl")
+    ]
 
 
 def _constraints(base: _Collected) -> Constraints:

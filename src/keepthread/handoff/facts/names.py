@@ -33,7 +33,7 @@ _ARITY = lazy(r"([A-Za-z_][\w.]*[?!]?)/\d{1,2}")
 _NO_PATH = lazy(r"^\d*s/|\\[.*+?()\[\]]")
 # Ids of the host's own records, and what stands where a secret stood.
 _NO_CODE = lazy(r"(?:[a-z]+_)?(?:toolu|msg|req)_\w{16,}|REDACTED\w*")
-_LINE_SUFFIX = lazy(r"(?::\d+(?:[:-]\d+)?|#L\d+(?:-L?\d+)?)$")
+_LINE_SUFFIX = lazy(r"(?::\d+(?:[:-]\d+)?(?::[^/\\]*)?|#L\d+(?:-L?\d+)?)$")
 _WORD = lazy(r"[A-Za-z_$][\w$]*")
 _HUMP = lazy(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]{2}")
 _ERROR_CODE = lazy(
@@ -64,6 +64,7 @@ _NOT_NAMES = word_set(
     GitHub GitLab JavaScript TypeScript OpenAI ChatGPT DevOps macOS iOS iPhone PyPI npmjs YouTube LinkedIn VSCode
     StackOverflow WebSocket PostgreSQL MySQL MongoDB GraphQL NodeJS PowerShell WordPress utf-8 UTF-8 SHA-1 SHA-256
     ISO-8601 AES-256 RSA-2048 COVID-19 HTTP-2 GPT-4 GPT-5 e.g i.e etc. vs. Node.js Next.js Vue.js React.js
+    rev-parse rev-list ls-files ls-tree merge-base show-ref symbolic-ref cat-file
     """
 )
 _PLAIN_QUOTED = word_set(
