@@ -5,8 +5,8 @@
 
 A folder is swapped for a link by another process while it is read and written; random keys are judged; processes add,
 edit, move and delete while a tenth of them is killed; a folder of many entries is listed, and searched as whole
-processes against `git grep` in the same run. Every figure but the counts of work done is to be 0, every ratio below
-its bar.
+processes against `git grep` in the same run, by processor time. Every figure but the counts of work done is to be 0,
+every ratio below its bar.
 """
 
 from __future__ import annotations
@@ -169,31 +169,33 @@ def load(base: Path, entries: int) -> list[Figure]:
     subprocess.run([*git, "init", "-q"], check=True)
     subprocess.run([*git, "add", "-A"], check=True)
     ours = [sys.executable, "-m", "keepthread", "memory"]
-    _seconds([*ours, "list"], base)
-    listed, searched, grepped = [], [], []
-    for _ in range(7):
-        listed.append(_seconds([*ours, "list"], base))
-        searched.append(_seconds([*ours, "search", "gateway"], base))
-        grepped.append(_seconds([*git, "grep", "-i", "gateway", "--", ".claude"], base))
-    # The fastest of each: what else the machine does slows one process more than git's threads.
-    ratio = min(searched) / min(grepped)
+    _run([*ours, "list"], base)  # makes the cache
+    runs = [
+        (
+            _run([*ours, "list"], base),
+            _run([*ours, "search", "gateway"], base),
+            _run([*git, "grep", "-i", "gateway", "--", ".claude"], base),
+        )
+        for _ in range(7)
+    ]
+    listed, searched, grepped = ([*column] for column in zip(*runs, strict=True))
+    ratio = _median(searched, "busy") / _median(grepped, "busy")
     with Memory.open(str(team), cache=str(base / "cache.json")) as memory:
-        cold = _timed(memory.rows)
-        warm = _timed(memory.rows)
+        cold, warm = _timed(memory.rows), _timed(memory.rows)
+    title = f"{entries} entries:"
     return [
-        Figure(f"{entries} entries: index read from the files, ms", f"{cold * 1000:.0f}", False),
-        Figure(f"{entries} entries: index with its cache, ms", f"{warm * 1000:.0f}", False),
+        Figure(f"{title} index read from the files, ms", f"{cold * 1000:.0f}", False),
+        Figure(f"{title} index again, ms", f"{warm * 1000:.0f}", False),
+        Figure(f"{title} list, whole process, ms", f"{_median(listed, 'wall') * 1000:.0f}", False),
         Figure(
-            f"{entries} entries: list, whole process, ms",
-            f"{statistics.median(listed) * 1000:.0f}",
-            False,
+            f"{title} search, whole process, ms", f"{_median(searched, 'wall') * 1000:.0f}", False
         ),
+        Figure("  git grep, ms", f"{_median(grepped, 'wall') * 1000:.0f}", False),
         Figure(
-            f"{entries} entries: search, whole process, ms",
-            f"{statistics.median(searched) * 1000:.0f}",
-            False,
+            f"  processor time of the two, at most {SEARCH_BAR:g}",
+            f"{ratio:.2f}",
+            ratio >= SEARCH_BAR,
         ),
-        Figure(f"  against git grep, at most {SEARCH_BAR:g}", f"{ratio:.2f}", ratio >= SEARCH_BAR),
     ]
 
 
@@ -209,11 +211,24 @@ def _fill(team: Path, entries: int) -> None:
         (folder / f"e{number}.md").write_text(f"---\n{head}\n---\n{body}")
 
 
-def _seconds(command: list[str], base: Path) -> float:
+class Run(NamedTuple):
+    """What a process took, in seconds. Only its share of the processor is the same on a busy machine."""
+
+    wall: float
+    busy: float
+
+
+def _run(command: list[str], base: Path) -> Run:
     env = {**os.environ, "HOME": str(base), "PYTHONPATH": str(ROOT / "src")}
-    start = time.perf_counter()
+    before, start = os.times(), time.perf_counter()
     subprocess.run(command, cwd=base / "project", env=env, stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - start
+    wall, after = time.perf_counter() - start, os.times()
+    user = after.children_user - before.children_user
+    return Run(wall, user + after.children_system - before.children_system)
+
+
+def _median(runs: list[Run], field: str) -> float:
+    return statistics.median(float(getattr(run, field)) for run in runs)
 
 
 def _timed(call: Callable[[], object]) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
@@ -280,6 +278,8 @@ def find_secret(text: str, secrets: Sequence[str] = ()) -> tuple[str, int] | Non
 
 def version(data: bytes) -> str:
     """Return the name of this state of a file."""
+    import hashlib  # only here: a search needs no versions
+
     return hashlib.sha256(data).hexdigest()
 
 
@@ -305,6 +305,8 @@ def _refuse_generated(key: str) -> None:
 
 
 def _diff(key: str, before: bytes, after: bytes) -> str:
+    import difflib  # only here: most changes meet no conflict
+
     old, new = (
         data.decode("utf-8", "replace").splitlines(keepends=True) for data in (before, after)
     )
