@@ -56,22 +56,13 @@ def write_sample(path: Path) -> None:
         "Good. Do not cache whole days in memory, the Pi has 512 MB. Now the downloader: it must resume partial files."
     )
     s.assistant("I could keep the day's bytes in a dict and flush at the end.", tokens=37_000)
-    call = s.tool(
+    s.reject(
         "Write",
         {
             "file_path": f"{ROOT}/src/tidewatch/cache.py",
             "content": "CACHE: dict[str, bytes] = {}\n",
         },
-        None,
-        tokens=38_000,
-    )
-    s.result(
-        call,
-        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, "
-        "the new_string was NOT written to the file). To tell you how to proceed, the user said:\n"
         "no cache module, I said no whole days in memory. Write to a .part file and use the Range header.",
-        is_error=True,
-        data="User rejected tool use",
     )
     s.assistant("Understood: `.part` files and a Range header.", tokens=40_000)
     s.write(
