@@ -103,11 +103,8 @@ def take(
     if little and not chosen:  # too little is new to pay for a model call
         handoff["meta"]["reason"], handoff["meta"]["engine"] = "engine_facts", UPDATE
     if previous is not None:
-        handoff = (
-            _updated(handoff, previous, transcript)
-            if little
-            else _carried(handoff, previous, outlet.state)
-        )
+        since = transcript if little else None
+        handoff = _carried(handoff, previous, outlet.state, since)
     handoff["meta"]["seconds"] = round(time.monotonic() - started, 3)
     stored = publish(handoff, outlet, replaced=replaced)
     return Checkpoint(handoff, fresh=True, new_tokens=tokens, refused=not stored)
@@ -148,8 +145,13 @@ def _updated(handoff: Handoff, previous: Handoff, transcript: Transcript) -> Han
     return update(handoff, previous, now=handoff["meta"]["generated_at"], touched=changed)
 
 
-def _carried(handoff: Handoff, previous: Handoff, state: str) -> Handoff:
-    """Carry the previous handoff's judgement over; where it had none, the host's summary says something of it."""
+def _carried(handoff: Handoff, previous: Handoff, state: str, little: Transcript | None) -> Handoff:
+    """Carry the previous handoff's judgement over; where it had none, the host's summary says something of it.
+
+    `little` is the transcript when it holds little that is new since the last complete handoff.
+    """
+    if little is not None:
+        return _updated(handoff, previous, little)
     at, before = handoff["meta"]["generated_at"], previous["meta"]
     carried = carry(handoff, previous, now=at)
     if before["status"] == "complete" or not state:
