@@ -10,7 +10,9 @@ from keepthread.handoff import units
 
 NOT_FOUND = "(not found in the transcript)"
 
-_AGED = re.compile(r" ?\(from (?:the|an earlier) handoff(?: (\d{1,6}) (min|h|d) ago| just before)?\)")
+_AGED = re.compile(
+    r" ?\(from (?:the|an earlier) handoff(?: (\d{1,6}) (min|h|d) ago| just before)?\)"
+)
 _MINUTES = {"min": 1, "h": 60, "d": 1440}
 _WORD = re.compile(r"[^\W_]+(?:[_.'-][^\W_]+)*")
 _WIDE = re.compile(

@@ -377,7 +377,9 @@ def _check_purge(state: str) -> None:
 
 def _purged(state: str, settings_path: str) -> list[str]:
     """Return in words what a purge takes away."""
-    found = [f"{state}, with all handoffs, pins, the log and the virtual environment,"]
+    found = [
+        f"{state}, with all handoffs, pins, private memories, the log and the virtual environment,"
+    ]
     found = found if os.path.isdir(state) else []
     backups = settings_file.backups(settings_path)
     return found + ([f"{len(backups)} of {settings_path}.keepthread-*"] if backups else [])
