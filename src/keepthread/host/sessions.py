@@ -53,7 +53,7 @@ def newest_session(config_dir: str, project: str) -> str:
 
 def project_sessions(config_dir: str, project: str) -> list[str]:
     """Return the paths of the project's transcripts, the one changed last first; subagents' files are none."""
-    folder = os.path.join(config_dir, "projects", _sanitised(project))
+    folder = os.path.join(config_dir, "projects", sanitised(project))
     found = [
         (_mtime(entry.path), entry.path)
         for entry in _entries(folder)
@@ -63,7 +63,7 @@ def project_sessions(config_dir: str, project: str) -> list[str]:
     return [path for _, path in sorted(found, key=lambda one: one[0], reverse=True)]
 
 
-def _sanitised(path: str) -> str:
+def sanitised(path: str) -> str:
     """Return the folder name the host gives to a project: every other UTF-16 unit becomes "-", long ones are hashed."""
     name = "".join(
         c if c.isascii() and c.isalnum() else "-" if c <= "\uffff" else "--" for c in path

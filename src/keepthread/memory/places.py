@@ -19,7 +19,7 @@ from keepthread.errors import KeepthreadError
 from keepthread.handoff.exclude import common_folder
 from keepthread.handoff.project import project_key
 from keepthread.host.locations import config_dir, git_root, project_root, state_dir
-from keepthread.host.sessions import _sanitised as host_folder_name
+from keepthread.host.sessions import sanitised as host_folder_name
 from keepthread.memory import entries
 from keepthread.memory.directory_by_name import open_beneath, open_root
 from keepthread.memory.entries import Entry
