@@ -623,7 +623,8 @@ def test_install_says_what_it_did_and_uninstall_takes_it_out(person: Person) -> 
     assert person.ok("install") == "Nothing to do\n"
     assert person.ok("uninstall", "--purge") == (
         f"Hooks and commands of keepthread are out of {person.config}\n"
-        f"{person.config}/keepthread, with all handoffs, pins, private memories, the log and the virtual environment, removed\n"
+        f"{person.config}/keepthread, with all handoffs, pins, private memories, the log and the virtual "
+        "environment, removed\n"
         "Left in projects: docs/handoff-context.md where one was written, and its line in .git/info/exclude\n"
     )
     assert not settings.exists()

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from keepthread import cli, cli_memory
-from keepthread.host.sessions import _sanitised
+from keepthread.host.sessions import sanitised
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -293,7 +293,7 @@ def test_a_link_of_the_repository_s_making_is_not_followed(run, project, tmp_pat
 
 def test_what_the_host_noted_is_taken_over_once(run, project, home):
     """Into the user's own memory; secrets and links stay behind, and are named."""
-    folder = home / ".claude" / "projects" / _sanitised(str(project)) / "memory"
+    folder = home / ".claude" / "projects" / sanitised(str(project)) / "memory"
     folder.mkdir(parents=True)
     (folder / "MEMORY.md").write_text("- [a](a.md)\n")
     (folder / "a.md").write_text(
