@@ -7,6 +7,8 @@ import os
 import re
 import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -651,3 +653,19 @@ def test_a_home_that_cannot_be_written_is_named(person: Person) -> None:
     assert ran.code == 1
     assert ran.err.startswith(f"keepthread: {person.state}")
     assert ran.err.count("\n") == 1
+
+
+def test_a_folder_that_is_gone_is_named(person: Person, tmp_path: Path) -> None:
+    """A shell may stand in a folder that somebody has removed."""
+    code = "import os, sys; os.mkdir(sys.argv[1]); os.chdir(sys.argv[1]); os.rmdir(sys.argv[1]); "
+    code += "from keepthread.__main__ import main; sys.argv[1:] = ['doctor']; main()"
+
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "gone")], capture_output=True, text=True
+    )
+
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert (
+        ran.stderr
+        == "keepthread: The current folder no longer exists\n  Go to another one first.\n"
+    )

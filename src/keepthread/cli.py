@@ -302,9 +302,19 @@ def _report_bug(problem: Exception) -> int:
     return BUG
 
 
+def _check_folder() -> None:
+    try:
+        os.getcwd()
+    except FileNotFoundError as problem:
+        raise KeepthreadError(
+            "The current folder no longer exists", "Go to another one first."
+        ) from problem
+
+
 def run(command: Callable[..., Any]) -> int:
     """Run a click command and return the exit code."""
     try:
+        _check_folder()
         command(standalone_mode=False)
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else REFUSED
