@@ -135,7 +135,7 @@ TOLD = [
     ("secret-value", "settings['secret_key'] = \"", letters(20) + "$#", '"'),
     ("secret-value", "private-token: ", letters(20), "\nAccept: */*"),
     ("secret-value", "X-Api-Key: ", letters(20), "\nAccept: */*"),
-    ("secret-value", "//registry.npmjs.org/:_authToken=", letters(36), "\n"),
+    ("secret-value", "//registry.example.org/:_authToken=", letters(36), "\n"),
     ("secret-value", "aws_secret_access_key = ", letters(40), "\nregion = eu"),
     ("secret-value", "DefaultEndpointsProtocol=https;AccountKey=", letters(86) + "==", ";EndpointSuffix=x"),
     ("secret-value", "Server=db;Password=", "p@ssw,0rd1", ";User=sa"),

@@ -118,7 +118,7 @@ ENTRIES: Mapping[str, Entry] = {
     "perplexity-key": Entry("`pplx-` and 32 or more", "https://docs.perplexity.ai/guides/getting-started"),
     "replicate-token": Entry("`r8_` and 37", "https://replicate.com/docs/topics/security/api-tokens"),
     "npm-token": Entry("`npm_` and 36", "https://docs.npmjs.com/about-access-tokens"),
-    "pypi-token": Entry("`pypi-AgE` and 40 or more", "https://pypi.org/help/#apitoken"),
+    "pypi-token": Entry("`pypi-AgE` and 40 or more", "https://docs.github.com/en/code-security/secret-scanning/introduction/supported-secret-scanning-patterns"),
     "docker-token": Entry("`dckr_pat_` `dckr_oat_` and 20 or more", "https://docs.docker.com/security/access-tokens/"),
     "rubygems-key": Entry("`rubygems_` and 48 hex digits", "https://guides.rubygems.org/api-key-scopes/"),
     "crates-token": Entry(
