@@ -20,19 +20,29 @@ FILES = sorted(
 
 # Rooms of one floor know nothing of one another; a room may import those of lower floors and itself.
 FLOORS = [
-    {"errors", "files", "log", "resources", "__init__"},
+    {"detached", "errors", "files", "log", "resources", "__init__"},
     {"host", "transcript", "redact"},
     {"handoff", "engines"},
-    {"launch", "worker", "ondemand", "memory", "evaluate", "running"},
-    {"handlers", "diagnose"},
-    {"cli", "cli_memory", "cli_output", "__main__"},
+    {"launch", "worker", "ondemand", "memory", "evaluate", "economy", "running"},
+    {"handlers", "handling", "diagnose"},
+    {
+        "cli",
+        "cli_context",
+        "cli_handoffs",
+        "cli_memory",
+        "cli_output",
+        "cli_profile",
+        "cli_team",
+        "__main__",
+    },
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 # Steps of one room that DESIGN gives as single modules: the detached upgrade, its start, and its use on demand.
 FAMILIES = [
     {"launch", "worker", "ondemand"},
-    {"log", "files", "errors", "resources", "__init__"},
-    {"cli", "cli_memory", "cli_output", "__main__"},
+    FLOORS[0],
+    {"handlers", "handling"},
+    FLOORS[-1],
 ]
 
 
@@ -131,6 +141,9 @@ LIGHT = {
     "keepthread.errors",
     "keepthread.files",
     "keepthread.handlers",
+    "keepthread.handling",
+    "keepthread.handling.prompts",
+    "keepthread.handling.starts",
     "keepthread.handoff",
     "keepthread.handoff.alive",
     "keepthread.handoff.failures",

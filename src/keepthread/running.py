@@ -75,3 +75,11 @@ def write_out(text: str) -> None:
                 raise OSError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT))
         with suppress(BlockingIOError):  # the host made its end non-blocking, and it is full again
             data = data[os.write(1, data[:_PIECE]) :]
+
+
+def end_cleanly() -> None:
+    """Let SIGTERM unwind: no temporary file is left, and the hook ends with 0."""
+    import signal
+    import sys
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

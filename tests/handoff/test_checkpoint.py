@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from keepthread import handlers, log, worker
+from keepthread import log, worker
+from keepthread.handling import compaction
 from keepthread.handoff import checkpoint
 from keepthread.handoff.checkpoint import Job, mark_of, note_complete, take
 from keepthread.handoff.model import Handoff
@@ -275,6 +276,6 @@ def test_a_refused_save_is_logged_as_one_and_starts_no_worker(file, outlet, home
         "keepthread.launch.start", lambda *given: pytest.fail("a worker was started")
     )
     event = Event({"session_id": SESSION, "transcript_path": str(file.path), "cwd": str(home)})
-    handlers.pre_compact(event, Run("pre_compact", {"HOME": str(home)}, 0.0))
+    compaction.pre_compact(event, Run("pre_compact", {"HOME": str(home)}, 0.0))
     [line] = log.read(state, limit=9)
     assert (line["outcome"], line["reason"]) == ("unchanged", "a newer handoff is stored")

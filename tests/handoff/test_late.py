@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from keepthread import handlers
+from keepthread.handling import prompts, starts
 from keepthread.handoff import inject, late
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.publish import Outlet, publish
@@ -49,12 +49,12 @@ def run_of(name: str, home: Path) -> Run:
 
 def start(home: Path) -> str:
     """Return what SessionStart shows after a compaction."""
-    return handlers.session_start(event(home, source="compact"), run_of("session_start", home))
+    return starts.session_start(event(home, source="compact"), run_of("session_start", home))
 
 
 def prompt(home: Path) -> str:
     """Return what UserPromptSubmit adds to the next prompt."""
-    printed = handlers.user_prompt_submit(
+    printed = prompts.user_prompt_submit(
         event(home, prompt="go on"), run_of("user_prompt_submit", home)
     )
     if not printed:
@@ -107,9 +107,9 @@ def test_a_resume_does_not_show_the_whole_again(home: Path, outlet: Outlet) -> N
     """It stands in the transcript already; the late part comes with the prompt."""
     partial = make_partial(meta={"reason": None})
     publish(partial, outlet)
-    handlers._inject(event(home, source="resume"), run_of("session_start", home), "context")
+    starts._inject(event(home, source="resume"), run_of("session_start", home), "context")
     complete_it(outlet, partial)
-    again = handlers._inject(event(home, source="resume"), run_of("session_start", home), "context")
+    again = starts._inject(event(home, source="resume"), run_of("session_start", home), "context")
     assert again == ""
     assert JUDGED in prompt(home)
 
@@ -139,7 +139,7 @@ def test_a_compaction_without_its_precompact_shows_the_complete_one_and_no_more(
     complete_it(outlet, partial)
     again = Run("session_start", {"HOME": str(home)}, 0.0)
     inject.claim(outlet.state, SESSION, "context", "2:other:9", "partial")  # another compaction's
-    assert JUDGED in handlers._inject(event(home, source="compact"), again, "context")
+    assert JUDGED in starts._inject(event(home, source="compact"), again, "context")
     assert prompt(home) == ""
 
 
@@ -150,7 +150,7 @@ def test_an_output_the_host_did_not_read_is_offered_again(home: Path, outlet: Ou
     start(home)
     complete_it(outlet, partial)
     run = run_of("user_prompt_submit", home)
-    assert handlers.user_prompt_submit(event(home, prompt="x"), run)
+    assert prompts.user_prompt_submit(event(home, prompt="x"), run)
     run.undo()
     assert JUDGED in prompt(home)
 
@@ -171,7 +171,7 @@ def test_a_user_who_has_switched_it_off_gets_nothing(home: Path, outlet: Outlet)
     start(home)
     complete_it(outlet, partial)
     off = Run("user_prompt_submit", {"HOME": str(home), "KEEPTHREAD_DISABLE": "1"}, 0.0)
-    assert handlers.user_prompt_submit(event(home, prompt="x"), off) == ""
+    assert prompts.user_prompt_submit(event(home, prompt="x"), off) == ""
 
 
 def test_another_session_gets_nothing(home: Path, outlet: Outlet) -> None:
