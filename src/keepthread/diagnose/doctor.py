@@ -77,7 +77,7 @@ def _settings(place: _Place) -> Iterator[Check]:
     yield _check("settings", True, f"{path} is {'valid' if data else 'not there yet'}")
     known = manifest.load(place.state)
     hooks = list(_ours(document, known))
-    yield from _registered(hooks, place.config.sources)
+    yield from _registered(hooks, place.config)
     off = document.get("disableAllHooks") is True
     detail = f"disableAllHooks is {'true in' if off else 'not set in'} {path}"
     yield _check("hooks enabled", not off, detail, f"Remove disableAllHooks from {path}")
@@ -98,9 +98,9 @@ def _ours(document: Mapping[str, Any], known: manifest.Manifest | None) -> Itera
                 yield Written(event, script, str(hook.get("command")), given, 0.0)
 
 
-def _registered(hooks: Sequence[Written], sources: Sequence[str]) -> Iterator[Check]:
+def _registered(hooks: Sequence[Written], config: Config) -> Iterator[Check]:
     found = [(hook.event, hook.script) for hook in hooks]
-    wanted = [(entry.event, entry.script) for entry in entries_for(sources)]
+    wanted = [(entry.event, entry.script) for entry in entries_for(config.sources, config.features)]
     missing = [script for event, script in wanted if (event, script) not in found]
     doubled = sorted({script for event, script in found if found.count((event, script)) > 1})
     detail = f"all {len(wanted)} hooks are registered"

@@ -52,6 +52,11 @@ class Config:
     problems: tuple[str, ...] = ()  # values that could not be used, in words; the default stands in
     unnarrowed: Config | None = None  # what the user's file alone says; None: the same as this
 
+    @property
+    def features(self) -> frozenset[str]:
+        """What is turned on beyond the main job and needs a hook entry of its own (`Entry.only_for`)."""
+        return frozenset()
+
 
 def load(env: Mapping[str, str], config_dir: str) -> Config:
     """Return the variables of the user's file, narrowed by the process environment.

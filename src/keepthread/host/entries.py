@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ class Entry:
     """One hook of ours: the event, the script in hooks/, the time limit in seconds.
 
     `by_source` says that the entry's matcher is the list of KEEPTHREAD_SOURCES; the others have no matcher. `also` are
-    starts at which it is needed as well. An entry with `only_for` stands there when that source is among them.
+    starts at which it is needed as well. An entry with `only_for` stands there when that source or feature is wanted.
     """
 
     event: str
@@ -60,7 +60,12 @@ class Wanted:
 
 
 def wanted(
-    python: str, hooks: str, sources: Sequence[str] = DEFAULT_SOURCES, *, windows: bool = False
+    python: str,
+    hooks: str,
+    sources: Sequence[str] = DEFAULT_SOURCES,
+    features: Collection[str] = (),
+    *,
+    windows: bool = False,
 ) -> list[Wanted]:
     """Return all entries for one interpreter and one folder of hook scripts.
 
@@ -68,6 +73,7 @@ def wanted(
         python: absolute path of the interpreter that has keepthread installed.
         hooks: absolute path of the folder that holds the scripts.
         sources: the SessionStart sources on which the context is given back.
+        features: what its user has turned on beyond the main job (`Config.features`).
         windows: exec form, which needs no shell and no quoting.
 
     Raises:
@@ -82,13 +88,14 @@ def wanted(
             _matcher(entry, sources),
             handler(entry, python, hooks, windows=windows),
         )
-        for entry in entries_for(sources)
+        for entry in entries_for(sources, features)
     ]
 
 
-def entries_for(sources: Sequence[str]) -> list[Entry]:
-    """Return the entries that are needed for these sources."""
-    return [one for one in (*ENTRIES, *OPTIONAL) if not one.only_for or one.only_for in sources]
+def entries_for(sources: Sequence[str], features: Collection[str] = ()) -> list[Entry]:
+    """Return the entries that are needed for these sources and features."""
+    asked = {"", *sources, *features}
+    return [entry for entry in (*ENTRIES, *OPTIONAL) if entry.only_for in asked]
 
 
 def _matcher(entry: Entry, sources: Sequence[str]) -> str | None:

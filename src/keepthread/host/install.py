@@ -12,7 +12,7 @@ import os
 import posixpath
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -79,6 +79,7 @@ def install(
     scope: str = "user",
     dry_run: bool = False,
     sources: Sequence[str] = entries.DEFAULT_SOURCES,
+    features: Collection[str] = (),
     program: str | None = None,
     command_folder: str | None = None,
     windows: bool = os.name == "nt",
@@ -93,6 +94,7 @@ def install(
         scope: which settings file; "user" for now.
         dry_run: write nothing at all, return the diff.
         sources: the SessionStart sources on which the context is given back.
+        features: what its user has turned on beyond the main job (`Config.features`).
         program: absolute path of the keepthread program that the slash commands run; beside `python` by default.
         command_folder: the slash commands; those that come with keepthread by default.
         windows: write the form of the commands that Windows needs.
@@ -100,7 +102,7 @@ def install(
     Raises:
         KeepthreadError: the settings cannot be read, edited or written; they are unchanged.
     """
-    wanted = entries.wanted(python, package_hooks, sources, windows=windows)
+    wanted = entries.wanted(python, package_hooks, sources, features, windows=windows)
     program = program or _program_beside(python, windows=windows)
     texts = commands.bundled(command_folder or resources.folder("commands"), program)
     return _run(config_dir, state, scope, dry_run, partial(_plan, wanted=wanted, texts=texts))
@@ -157,6 +159,7 @@ def install_here(env: Mapping[str, str], *, scope: str = "user", dry_run: bool =
         scope=scope,
         dry_run=dry_run,
         sources=config.sources,
+        features=config.features,
         program=_program_here(),
     )
     if not dry_run:
