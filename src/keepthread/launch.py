@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from keepthread import redact
+from keepthread import detached, redact
 from keepthread.handoff import circuit
 from keepthread.handoff.alive import running, stamp
 from keepthread.handoff.checkpoint import mark_of
@@ -118,25 +116,8 @@ def _taken(worker: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _spawn(session: str, run: str, env: Mapping[str, str], state: str) -> int:
-    parent = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    code = "import sys; sys.path.insert(0, sys.argv[1]); from keepthread.worker import main; main(*sys.argv[2:])"
-    detached: dict[str, Any] = {"start_new_session": True}
-    if sys.platform == "win32":
-        flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
-        detached = {"creationflags": flags | subprocess.CREATE_BREAKAWAY_FROM_JOB}
-    process = subprocess.Popen(
-        # A session id may hold what no argument can: a NUL, a lone surrogate.
-        [sys.executable, "-I", "-c", code, parent, json.dumps(session), run],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=state,
-        env=dict(env),
-        close_fds=True,
-        **detached,
-    )
-    process.returncode = 0  # it is nobody's child from here on: no warning when this object goes
-    return process.pid
+    # As JSON: a session id may hold what no argument can, a NUL or a lone surrogate.
+    return detached.start("worker", [json.dumps(session), run], env=env, cwd=state)
 
 
 def wait(state: str, session: str, seconds: float) -> None:
