@@ -59,7 +59,9 @@ def install(scope: str, dry_run: bool, as_json: bool) -> None:
     """Write keepthread's hooks and commands into the host's settings."""
     from keepthread.host.install import install_here
 
-    _print_report(install_here(dict(os.environ), scope=scope, dry_run=dry_run), as_json)
+    _print_report(
+        install_here(dict(os.environ), os.getcwd(), scope=scope, dry_run=dry_run), as_json
+    )
 
 
 @cli.command()
@@ -76,7 +78,8 @@ def uninstall(scope: str, dry_run: bool, purge: bool, as_json: bool) -> None:
     from keepthread.host.install import uninstall_here
 
     _print_report(
-        uninstall_here(dict(os.environ), scope=scope, dry_run=dry_run, purge=purge), as_json
+        uninstall_here(dict(os.environ), os.getcwd(), scope=scope, dry_run=dry_run, purge=purge),
+        as_json,
     )
 
 

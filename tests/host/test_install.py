@@ -145,17 +145,6 @@ def test_a_dry_run_refuses_what_the_real_one_would(host: Host) -> None:
         host.install(dry_run=True)
 
 
-@pytest.mark.parametrize("scope", ["project", "local"])
-def test_other_scopes_are_refused_for_now(host: Host, scope: str) -> None:
-    """Said clearly, and nothing is written."""
-    with pytest.raises(KeepthreadError, match="user scope only"):
-        host.install(scope=scope)
-    with pytest.raises(KeepthreadError, match="user scope only"):
-        host.uninstall(scope=scope)
-
-    assert list(host.folder.iterdir()) == []
-
-
 def test_uninstalling_what_was_never_installed_leaves_no_trace(host: Host) -> None:
     """Not even our own folder."""
     host.write('{"a": 1}')

@@ -1,73 +1,43 @@
 """Puts keepthread into the host's settings and commands, and takes it out again without a trace.
 
-Both ways run through one pipeline: read, plan, and only then write: first the manifest (what is about to be ours must
-be known before it is), then the settings, then the commands.
+Both ways run through the pipeline of `keepthread.host.plan`. The slash commands are the user's own in every scope: they
+name this machine's program, so they are never written into a project.
 """
 
 from __future__ import annotations
 
-import difflib
 import ntpath
 import os
 import posixpath
 import shutil
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
-from keepthread import __version__, resources
+from keepthread import resources
 from keepthread.errors import KeepthreadError
 from keepthread.host import (
     commands,
+    doubles,
     entries,
     locations,
     manifest,
-    settings_file,
-    settings_parse,
-    settings_text,
+    plan,
+    scopes,
 )
+from keepthread.host import purge as removal
 from keepthread.host.config import load as load_config
 from keepthread.host.config import store_resolved
-from keepthread.host.entries import Wanted
-from keepthread.host.manifest import Manifest, Written
-from keepthread.host.settings_file import Snapshot
+from keepthread.host.manifest import Manifest
+from keepthread.host.plan import Goal, Plan, Report
+from keepthread.host.scopes import Place
 
-_ATTEMPTS = 3
-_NOTHING = "Nothing to do"
-_DOCUMENTS = "Left in projects: docs/handoff-context.md where one was written, and its line in .git/info/exclude"
+__all__ = ["Report", "install", "install_here", "uninstall", "uninstall_here"]
 
-
-class Report(NamedTuple):
-    """What was done, or with dry_run would be: whether anything differs, as a unified diff, and what to know.
-
-    `diff` is computed for a dry run only.
-    """
-
-    changed: bool
-    diff: str
-    notes: list[str]
-    settings_path: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    snapshot: Snapshot
-    data: bytes | None  # the settings as they shall be; None: no file
-    commands: commands.Plan
-    before: Manifest | None
-    after: Manifest
-    notes: list[str]
-
-    @property
-    def edits_settings(self) -> bool:
-        return self.data != self.snapshot.data
-
-    @property
-    def changed(self) -> bool:
-        return self.edits_settings or bool(self.commands.changes)
+_PERSONAL = (
+    "The hooks name programs of this machine; where they are not, the hooks do nothing. To keep them to yourself: "
+    "--scope local; for a team: the plugin"
+)
 
 
 def install(
@@ -77,6 +47,7 @@ def install(
     python: str,
     package_hooks: str,
     scope: str = "user",
+    project: str = "",
     dry_run: bool = False,
     sources: Sequence[str] = entries.DEFAULT_SOURCES,
     features: Collection[str] = (),
@@ -91,7 +62,8 @@ def install(
         state: keepthread's state folder.
         python: absolute path of the interpreter that has keepthread.
         package_hooks: absolute path of the folder with the hook scripts.
-        scope: which settings file; "user" for now.
+        scope: which settings file: user, project or local.
+        project: the project's folder; needed for the scopes project and local.
         dry_run: write nothing at all, return the diff.
         sources: the SessionStart sources on which the context is given back.
         features: what its user has turned on beyond the main job (`Config.features`).
@@ -100,12 +72,26 @@ def install(
         windows: write the form of the commands that Windows needs.
 
     Raises:
-        KeepthreadError: the settings cannot be read, edited or written; they are unchanged.
+        KeepthreadError: the settings cannot be read, edited or written, or the plugin does the same already; they
+            are unchanged.
     """
+    where = scopes.place(scope, config_dir, state, project)
+    doubled = doubles.plugins(config_dir, project)
+    if doubled and not _stands(where, state):
+        raise KeepthreadError(
+            f"keepthread is installed as a plugin ({', '.join(doubled)}); its hooks would run twice",
+            f"Remove one: claude plugin uninstall {doubled[0]}",
+        )
     wanted = entries.wanted(python, package_hooks, sources, features, windows=windows)
     program = program or _program_beside(python, windows=windows)
     texts = commands.bundled(command_folder or resources.folder("commands"), program)
-    return _run(config_dir, state, scope, dry_run, partial(_plan, wanted=wanted, texts=texts))
+    planned = plan.run(
+        Goal(hooks=wanted, commands=texts), where, config_dir, state, dry_run=dry_run
+    )
+    report = plan.report(planned, _installed(planned), dry_run=dry_run)
+    more = [_PERSONAL] if scope == "project" else []
+    more += [f"The plugin {name} runs the same hooks: remove one of the two" for name in doubled]
+    return report._replace(notes=[*report.notes, *more, *_elsewhere(state, where, project)])
 
 
 def uninstall(
@@ -113,37 +99,74 @@ def uninstall(
     config_dir: str,
     state: str,
     scope: str = "user",
+    project: str = "",
     dry_run: bool = False,
     purge: bool = False,
 ) -> Report:
-    """Take our hooks out of the settings and our commands out of their folder; foreign bytes stay as they are.
+    """Take our hooks and values out of the settings and, with the last of them, our commands out of their folder.
+
+    Foreign bytes stay as they are.
 
     Args:
         config_dir: the host's configuration folder.
         state: keepthread's state folder.
-        scope: which settings file; "user" for now.
+        scope: which settings file: user, project or local.
+        project: the project's folder; needed for the scopes project and local.
         dry_run: write nothing at all, return the diff.
-        purge: remove the state folder too, with all handoffs, and the backups of the settings.
+        purge: uninstall in every scope and project, and remove the state folder, with all handoffs, and the backups.
 
     Raises:
         KeepthreadError: the settings cannot be read, edited or written; they are unchanged.
     """
+    where = scopes.place(scope, config_dir, state, project)
     if purge:
-        _check_purge(state)
-    report = _run(config_dir, state, scope, dry_run, partial(_plan, wanted=[], texts={}))
-    if purge:
-        removed = _purged(state, report.settings_path)
-        if not dry_run:
-            _purge(state, report.settings_path)
-        notes = [note for note in report.notes if not (removed and note == _NOTHING)]
-        verb = "would be removed" if dry_run else "removed"
-        notes += [f"{thing} {verb}" for thing in removed]
-        return report._replace(changed=report.changed or bool(removed), notes=[*notes, _DOCUMENTS])
-    return report._replace(notes=report.notes + _kept(state, report.settings_path, dry_run))
+        return _uninstall_all(where, config_dir, state, dry_run=dry_run)
+    report = _uninstall(where, config_dir, state, dry_run=dry_run)
+    if not dry_run:
+        removal.tidy(state)
+    notes = [_told(one) for one in manifest.load_all(state) if one.settings != where.path]
+    return report._replace(notes=[*report.notes, *notes, *removal.kept(state, [where.backups])])
 
 
-def install_here(env: Mapping[str, str], *, scope: str = "user", dry_run: bool = False) -> Report:
+def _uninstall(where: Place, config_dir: str, state: str, *, dry_run: bool) -> Report:
+    goal = Goal(hooks=[], env={}, commands={})
+    planned = plan.run(goal, where, config_dir, state, dry_run=dry_run)
+    gone = [f"Hooks and commands of keepthread are out of {os.path.dirname(where.path)}"]
+    if not planned.commands.changes:
+        gone = [f"Hooks of keepthread are out of {where.path}"]
+    return plan.report(planned, gone, dry_run=dry_run)
+
+
+def _uninstall_all(where: Place, config_dir: str, state: str, *, dry_run: bool) -> Report:
+    removal.check(state)
+    places = {where.path: where}
+    for one in manifest.load_all(state):
+        if one.settings not in places and (one.scope == "user" or os.path.isdir(one.project)):
+            places[one.settings] = scopes.place(one.scope, config_dir, state, one.project)
+    reports = [_uninstall(one, config_dir, state, dry_run=dry_run) for one in places.values()]
+    bases = [one.backups for one in places.values()]
+    removed = removal.purged(state, bases)
+    if not dry_run:
+        removal.purge(state, bases)
+    notes = [note for one in reports for note in one.notes if note != plan.NOTHING]
+    verb = "would be removed" if dry_run else "removed"
+    notes += [f"{thing} {verb}" for thing in removed]
+    changed = any(one.changed for one in reports) or bool(removed)
+    diff = "".join(one.diff for one in reports)
+    return Report(changed, diff, notes or [plan.NOTHING], where.path)
+
+
+def _told(one: Manifest) -> str:
+    place = f" --scope {one.scope}, run in {one.project}" if one.scope != "user" else ""
+    return f"Left: what stands in {one.settings}; keepthread uninstall{place}"
+
+
+def install_here(
+    env: Mapping[str, str], cwd: str = "", *, scope: str = "user", dry_run: bool = False
+) -> Report:
     """Install the keepthread that is running now, for the user whose environment this is.
+
+    In the scopes project and local it is the project around `cwd`.
 
     Raises:
         KeepthreadError: as `install`.
@@ -157,6 +180,7 @@ def install_here(env: Mapping[str, str], *, scope: str = "user", dry_run: bool =
         python=sys.executable,
         package_hooks=resources.folder("hooks"),
         scope=scope,
+        project=locations.project_root(env, cwd),
         dry_run=dry_run,
         sources=config.sources,
         features=config.features,
@@ -168,9 +192,14 @@ def install_here(env: Mapping[str, str], *, scope: str = "user", dry_run: bool =
 
 
 def uninstall_here(
-    env: Mapping[str, str], *, scope: str = "user", dry_run: bool = False, purge: bool = False
+    env: Mapping[str, str],
+    cwd: str = "",
+    *,
+    scope: str = "user",
+    dry_run: bool = False,
+    purge: bool = False,
 ) -> Report:
-    """Uninstall for the user whose environment this is.
+    """Uninstall for the user whose environment this is, in the project around `cwd` unless scope is user.
 
     Raises:
         KeepthreadError: as `uninstall`.
@@ -179,97 +208,30 @@ def uninstall_here(
         config_dir=locations.config_dir(env),
         state=locations.state_dir(env),
         scope=scope,
+        project=locations.project_root(env, cwd),
         dry_run=dry_run,
         purge=purge,
     )
 
 
-def _run(
-    config_dir: str, state: str, scope: str, dry_run: bool, plan: Callable[..., _Plan]
-) -> Report:
-    path = _settings_path(config_dir, scope)
-    if dry_run:
-        return _report(plan(config_dir, state, path), dry_run=True)
-    with settings_file.locked(state):
-        for _ in range(_ATTEMPTS):
-            planned = plan(config_dir, state, path)
-            try:
-                _carry_out(planned, state)
-            except settings_file.ChangedError:
-                continue
-            return _report(planned, dry_run=False)
-    raise KeepthreadError(
-        f"Another program keeps writing {path}", "Close it (the host, an editor) and try again."
-    )
+def _stands(where: Place, state: str) -> bool:
+    known = manifest.load(state, where.key)
+    return bool(known and known.hooks and known.settings == where.path)
 
 
-def _settings_path(config_dir: str, scope: str) -> str:
-    if scope != "user":
-        raise KeepthreadError(
-            f"This version installs in user scope only, not in scope {scope!r}",
-            "Leave --scope out, or give it the value user.",
-        )
-    return os.path.join(config_dir, "settings.json")
+def _installed(planned: Plan) -> list[str]:
+    events = ", ".join(dict.fromkeys(hook.event for hook in planned.after.hooks))
+    names = ", ".join(f"/{name.removesuffix('.md')}" for name in planned.after.commands)
+    return [f"Hooks ({events}) are in {planned.snapshot.path}", f"Commands: {names or 'none'}"]
 
 
-def _plan(
-    config_dir: str,
-    state: str,
-    path: str,
-    *,
-    wanted: Sequence[Wanted],
-    texts: Mapping[str, bytes],
-) -> _Plan:
-    before = manifest.load(state)
-    snapshot = settings_file.read(path)
-    known = before if before and before.settings == path else None
-    data, after, notes = _edit_settings(snapshot, wanted, known)
-    if data != snapshot.data:
-        settings_file.check_writable(snapshot)
-    planned = commands.plan(config_dir, texts, known.commands if known else {})
-    new_folder = planned.folder_is_new or bool(known and known.created_commands_folder)
-    after = replace(after, commands=planned.hashes, created_commands_folder=new_folder)
-    return _Plan(snapshot, data, planned, known, after, notes + planned.notes)
-
-
-def _edit_settings(
-    snapshot: Snapshot, wanted: Sequence[Wanted], known: Manifest | None
-) -> tuple[bytes | None, Manifest, list[str]]:
-    after = Manifest(__version__, snapshot.path, hooks=tuple(Written.of(one) for one in wanted))
-    if snapshot.data is None and not wanted:
-        return None, after, []
-    absent = snapshot.data is None
-    text, bom = settings_parse.decode(
-        b"{}\n" if snapshot.data is None else snapshot.data, snapshot.path
-    )
-    edit = settings_text.edit(
-        text,
-        snapshot.path,
-        wanted,
-        partial(_owner, known, after),
-        partial(_keeps_timeout, known),
-        known.containers if known else None,
-    )
-    created = absent or bool(known and known.created_file and edit.held_ours)
-    data: bytes | None = (settings_parse.BOM if bom else b"") + edit.text.encode("utf-8")
-    if not wanted and created and edit.text.strip() == "{}":
-        data = None
-    notes = ["disableAllHooks is true: the host runs no hook"] if edit.hooks_disabled else []
-    return data, replace(after, created_file=created, containers=edit.containers), notes
-
-
-def _owner(known: Manifest | None, after: Manifest, hook: Mapping[str, Any]) -> str:
-    return manifest.owner(known, hook) or after.owner(hook)
-
-
-def _keeps_timeout(known: Manifest | None, hook: Mapping[str, Any]) -> bool:
-    if known and known.owner(hook):
-        return known.keeps_timeout(hook)
-    script, limit = entries.shipped_script(hook), hook.get("timeout")
-    shipped = {
-        entry.timeout for entry in (*entries.ENTRIES, *entries.OPTIONAL) if entry.script == script
-    }
-    return isinstance(limit, int | float) and bool(script) and limit not in shipped
+def _elsewhere(state: str, where: Place, project: str) -> list[str]:
+    """Say where else hooks of ours stand that this project's sessions run too."""
+    return [
+        f"The hooks stand in {one.settings} too; the host runs equal ones once"
+        for one in manifest.load_all(state)
+        if one.settings != where.path and one.hooks and one.project in ("", project)
+    ]
 
 
 def _program_here() -> str:
@@ -284,116 +246,3 @@ def _program_here() -> str:
 def _program_beside(python: str, *, windows: bool) -> str:
     path: Any = ntpath if windows else posixpath
     return str(path.join(path.dirname(python), "keepthread.exe" if windows else "keepthread"))
-
-
-def _carry_out(plan: _Plan, state: str) -> None:
-    unknown = plan.before is None and not plan.after.hooks
-    if not plan.changed and (unknown or plan.before == plan.after):
-        return
-    try:
-        _record(plan, state)
-        if plan.edits_settings and plan.data is None:
-            settings_file.remove(plan.snapshot)
-        elif plan.edits_settings and plan.data is not None:
-            settings_file.write(plan.snapshot, plan.data)
-        commands.apply(plan.commands)
-        _finish(plan, state)
-    except OSError as error:
-        raise KeepthreadError(f"{state} cannot be written: {error.strerror}") from error
-
-
-def _record(plan: _Plan, state: str) -> None:
-    """Before the settings are written: what is ours now, and what will be."""
-    old = plan.before.hooks if plan.before else ()
-    hooks = tuple(dict.fromkeys(old + plan.after.hooks))
-    names = {**(plan.before.commands if plan.before else {}), **plan.after.commands}
-    manifest.save(state, replace(plan.after, hooks=hooks, commands=names))
-
-
-def _finish(plan: _Plan, state: str) -> None:
-    if plan.after.hooks:
-        manifest.save(state, plan.after)
-        return
-    if plan.after.created_commands_folder:
-        commands.remove_folder(os.path.dirname(plan.snapshot.path))
-    if os.path.lexists(manifest.path(state)):
-        os.unlink(manifest.path(state))
-
-
-def _report(plan: _Plan, *, dry_run: bool) -> Report:
-    diff = _diff(plan) if dry_run else ""
-    return Report(plan.changed, diff, [*_outcome(plan, dry_run), *plan.notes], plan.snapshot.path)
-
-
-def _outcome(plan: _Plan, dry_run: bool) -> list[str]:
-    if not plan.changed:
-        return [_NOTHING]
-    if dry_run:
-        return []
-    if not plan.after.hooks:
-        return [
-            f"Hooks and commands of keepthread are out of {os.path.dirname(plan.snapshot.path)}"
-        ]
-    events = ", ".join(dict.fromkeys(hook.event for hook in plan.after.hooks))
-    names = ", ".join(f"/{name.removesuffix('.md')}" for name in plan.after.commands)
-    return [f"Hooks ({events}) are in {plan.snapshot.path}", f"Commands: {names or 'none'}"]
-
-
-def _diff(plan: _Plan) -> str:
-    changes = list(plan.commands.changes)
-    if plan.edits_settings:
-        changes.insert(0, commands.Change(plan.snapshot.path, plan.snapshot.data, plan.data))
-    return "".join(_diff_of(change) for change in changes)
-
-
-def _diff_of(change: commands.Change) -> str:
-    sides = [(data or b"").decode("utf-8", "replace") for data in (change.old, change.new)]
-    old, new = (text.splitlines(keepends=True) for text in sides)
-    names = ["/dev/null" if data is None else change.path for data in (change.old, change.new)]
-    lines = difflib.unified_diff(old, new, names[0], names[1])
-    return "".join(
-        line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines
-    )
-
-
-def _kept(state: str, settings_path: str, dry_run: bool) -> list[str]:
-    """Return what an uninstall leaves and why; a state folder that holds nothing but our lock goes."""
-    if not dry_run and set(os.listdir(state)) <= {"install.lock"}:
-        with suppress(FileNotFoundError):  # on Windows the lock file goes by itself
-            os.unlink(os.path.join(state, "install.lock"))
-        with suppress(OSError):  # another run has come meanwhile
-            os.rmdir(state)
-    notes = []
-    if os.path.isdir(state):
-        notes.append(f"{state} is kept, with handoffs and log; --purge removes it")
-    if found := settings_file.backups(settings_path):
-        notes.append(
-            f"{len(found)} backups {settings_path}.keepthread-* are kept; --purge removes them"
-        )
-    return notes
-
-
-def _check_purge(state: str) -> None:
-    if os.path.basename(state) != "keepthread" or os.path.islink(state):
-        raise KeepthreadError(f"{state} is not a folder that keepthread made", "Remove it by hand.")
-
-
-def _purged(state: str, settings_path: str) -> list[str]:
-    """Return in words what a purge takes away."""
-    found = [
-        f"{state}, with all handoffs, pins, private memories, the log and the virtual environment,"
-    ]
-    found = found if os.path.isdir(state) else []
-    backups = settings_file.backups(settings_path)
-    return found + ([f"{len(backups)} of {settings_path}.keepthread-*"] if backups else [])
-
-
-def _purge(state: str, settings_path: str) -> None:
-    """Remove the state folder and the backups."""
-    try:
-        for backup in settings_file.backups(settings_path):
-            os.unlink(backup)
-        if os.path.isdir(state):
-            shutil.rmtree(state)
-    except OSError as error:
-        raise KeepthreadError(f"{error.filename} cannot be removed: {error.strerror}") from error

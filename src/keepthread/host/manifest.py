@@ -1,4 +1,7 @@
-"""What install wrote, so that uninstall takes out exactly that: `<state>/manifest.json`."""
+"""What install wrote, so that uninstall takes out exactly that, one record for each settings file.
+
+That of the user's settings is `<state>/manifest.json`; those of projects lie in `<state>/manifests/`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ from typing import Any
 
 from keepthread import files
 from keepthread.host.entries import Wanted, shipped_script
-from keepthread.host.settings_text import Containers
+from keepthread.host.env_splice import EnvValue
+from keepthread.host.scopes import key_of
+from keepthread.host.settings_containers import Containers
 
 _LIMIT = 1 << 20
 
@@ -40,10 +45,11 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What is known of one settings file and of the commands beside it.
+    """What is known of one settings file and of the slash commands.
 
-    `commands` maps names in the commands folder to the sha256 of what was written. `created_file` and
-    `created_commands_folder` say that these were not there before.
+    `env` are the values written into its `env` block. `commands` maps names in the user's commands folder to the
+    sha256 of what was written; the settings files share them. `created_file` and `created_commands_folder` say that
+    these were not there before; `excluded` that the file was named in the repository's .git/info/exclude.
     """
 
     version: str
@@ -53,6 +59,10 @@ class Manifest:
     hooks: tuple[Written, ...] = ()
     commands: Mapping[str, str] = field(default_factory=dict)
     created_commands_folder: bool = False
+    env: tuple[EnvValue, ...] = ()
+    scope: str = "user"
+    project: str = ""
+    excluded: bool = False
 
     def owner(self, hook: Mapping[str, Any]) -> str:
         """Return the script of ours that a hook object runs, or "": exact equality with what was written."""
@@ -77,10 +87,25 @@ def owner(manifest: Manifest | None, hook: Mapping[str, Any]) -> str:
     return (manifest.owner(hook) if manifest else "") or shipped_script(hook)
 
 
-def load(state: str) -> Manifest | None:
-    """Return the manifest, or None when there is none that can be read."""
+def load(state: str, key: str = "") -> Manifest | None:
+    """Return the manifest of a settings file (`Place.key`), or None when there is none that can be read."""
+    return _load(path(state, key))
+
+
+def load_all(state: str) -> list[Manifest]:
+    """Return the manifests of all settings files that something of ours stands in, the user's first."""
+    folder = os.path.join(state, "manifests")
     try:
-        raw = json.loads(files.read_regular(path(state), _LIMIT))
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".json"))
+    except OSError:
+        names = []  # nothing was installed in a project
+    paths = [path(state), *(os.path.join(folder, name) for name in names)]
+    return [found for found in map(_load, paths) if found]
+
+
+def _load(file: str) -> Manifest | None:
+    try:
+        raw = json.loads(files.read_regular(file, _LIMIT))
         containers = raw["containers"]
         return Manifest(
             version=str(raw["version"]),
@@ -90,6 +115,10 @@ def load(state: str) -> Manifest | None:
             hooks=tuple(_written(one) for one in raw["hooks"]),
             commands=dict(raw["commands"]),
             created_commands_folder=raw["created_commands_folder"] is True,
+            env=tuple(_value(one) for one in raw.get("env", ())),
+            scope=str(raw.get("scope", "user")),
+            project=str(raw.get("project", "")),
+            excluded=raw.get("excluded") is True,
         )
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None  # absent or damaged: the forms we shipped are still recognised
@@ -103,8 +132,11 @@ def save(state: str, manifest: Manifest) -> None:
     """
     raw = {
         "version": manifest.version,
+        "scope": manifest.scope,
+        "project": manifest.project,
         "settings": manifest.settings,
         "created_file": manifest.created_file,
+        "excluded": manifest.excluded,
         "containers": {
             "created": sorted(manifest.containers.created),
             "empty": dict(manifest.containers.empty),
@@ -119,16 +151,26 @@ def save(state: str, manifest: Manifest) -> None:
             }
             for one in manifest.hooks
         ],
+        "env": [one._asdict() for one in manifest.env],
         "commands": dict(manifest.commands),
         "created_commands_folder": manifest.created_commands_folder,
     }
+    file = path(state, "" if manifest.scope == "user" else key_of(manifest.settings))
     files.make_private(state)
-    files.write_private(path(state), json.dumps(raw, indent=2).encode() + b"\n")
+    files.make_private(os.path.dirname(file))
+    files.write_private(file, json.dumps(raw, indent=2).encode() + b"\n")
 
 
-def path(state: str) -> str:
-    """Return the path of the manifest."""
-    return os.path.join(state, "manifest.json")
+def path(state: str, key: str = "") -> str:
+    """Return the path of a settings file's manifest (`Place.key`)."""
+    if not key:
+        return os.path.join(state, "manifest.json")
+    return os.path.join(state, "manifests", f"{key}.json")
+
+
+def _value(raw: Mapping[str, Any]) -> EnvValue:
+    before = raw["before"]
+    return EnvValue(str(raw["name"]), str(raw["value"]), None if before is None else str(before))
 
 
 def _written(raw: Mapping[str, Any]) -> Written:

@@ -35,28 +35,49 @@ class ChangedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The file as it was read: the path the host uses, the file behind a link, bytes and status (None if absent)."""
+    """The file as it was read: the path the host uses, the file behind a link, bytes and status (None if absent).
+
+    `backups` is what the backups' names begin with, "" for the path itself. A file that is not `private` and is made
+    anew, and its folder, get the modes that the user's other files get.
+    """
 
     path: str
     real: str
     data: bytes | None
     status: os.stat_result | None
+    backups: str = ""
+    private: bool = True
+
+    @property
+    def backups_base(self) -> str:
+        """The path that the backups' names begin with."""
+        return self.backups or self.path
 
 
-def read(path: str) -> Snapshot:
-    """Read the settings file of the user; a link is followed, for here it is the user's own.
+def read(path: str, *, root: str = "", backups: str = "", private: bool = True) -> Snapshot:
+    """Read a settings file.
+
+    Args:
+        path: the file; a link is followed.
+        root: the project whose file it is: nobody vouches for its links, so none may lead out of it. "" for the
+            user's own file, whose links are the user's too.
+        backups: as in `Snapshot`.
+        private: as in `Snapshot`.
 
     Raises:
-        KeepthreadError: a link that leads nowhere, no regular file, unreadable, or over 64 MB.
+        KeepthreadError: a link that leads nowhere or out of the project, no regular file, unreadable, or over 64 MB.
     """
     real = _target(path)
+    if root:
+        real = _inside(path, real, root)
     try:
         status = os.stat(real)
         if not stat.S_ISREG(status.st_mode):
             raise KeepthreadError(f"{path} is not a regular file", "Move it away.")
-        return Snapshot(path, real, files.read_regular(real, LIMIT), status)
+        data = files.read_regular(real, LIMIT)
+        return Snapshot(path, real, data, status, backups, private)
     except FileNotFoundError:
-        return Snapshot(path, real, None, None)
+        return Snapshot(path, real, None, None, backups, private)
     except OSError as error:
         raise KeepthreadError(f"{path} cannot be read: {error.strerror}") from error
 
@@ -93,7 +114,7 @@ def write(snapshot: Snapshot, data: bytes) -> None:
             undo.pop_all()
         if not done:
             _overwrite(snapshot, data, backup)
-        _prune_backups(snapshot.path)
+        _prune_backups(snapshot.backups_base)
     except OSError as error:
         raise KeepthreadError(
             f"{snapshot.path} cannot be written: {error.strerror}",
@@ -145,7 +166,7 @@ def locked(state: str) -> Iterator[None]:
 
 
 def backups(path: str) -> list[str]:
-    """Return the backups of a settings file, oldest first."""
+    """Return the backups of a settings file (of `Snapshot.backups_base`), oldest first."""
     folder, name = os.path.split(path)
     ours = re.compile(re.escape(name) + r"\.keepthread-\d{8}T\d{6}Z-[0-9a-f]{8}\.bak")
     try:
@@ -169,10 +190,24 @@ def _target(path: str) -> str:
         ) from None
 
 
+def _inside(path: str, real: str, root: str) -> str:
+    """Return the file behind all links; one outside the project is refused: a clone may point at any file of ours."""
+    found, top = os.path.realpath(real), os.path.realpath(root)
+    if not found.startswith(top.rstrip(os.sep) + os.sep):
+        raise KeepthreadError(
+            f"{path} leads out of the project, to {found}",
+            "Remove the link, or install in user scope.",
+        )
+    return found
+
+
 def _prepare(snapshot: Snapshot) -> None:
     folder = os.path.dirname(snapshot.real)
     if not os.path.isdir(folder):
-        files.make_private(folder)
+        if snapshot.private:
+            files.make_private(folder)
+        else:
+            os.makedirs(folder, exist_ok=True)
     # Only a killed run of ours leaves these, and no other run can be at work: we hold the lock.
     leftover = re.escape(os.path.basename(snapshot.real))
     for name in os.listdir(folder):
@@ -184,7 +219,10 @@ def _back_up(snapshot: Snapshot) -> str:
     if snapshot.data is None:
         return ""
     moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    backup = f"{snapshot.path}.keepthread-{moment}-{os.urandom(4).hex()}.bak"
+    base = snapshot.backups_base
+    if snapshot.backups:
+        files.make_private(os.path.dirname(base))
+    backup = f"{base}.keepthread-{moment}-{os.urandom(4).hex()}.bak"
     _create(backup, snapshot.data, snapshot)
     return backup
 
@@ -224,7 +262,8 @@ def _foreign(snapshot: Snapshot) -> bool:
 
 def _create(path: str, data: bytes, like: Snapshot) -> None:
     """Create a file whose mode and owner are right before its first byte: it may hold API keys."""
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600)
+    mode = 0o600 if like.private or like.status is not None else 0o666  # less the umask
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, mode)
     with ExitStack() as undo:
         undo.callback(_remove_quietly, path)
         with os.fdopen(fd, "wb", buffering=0):

@@ -124,6 +124,15 @@ def check_shape(document: Any, path: str) -> None:
                 _expect(hook, dict, f"{place}.hooks[{index}]", path)
 
 
+def check_env(document: Any, path: str) -> None:
+    """See that the `env` block, if there is one, is an object.
+
+    Raises:
+        KeepthreadError: it is something else.
+    """
+    _expect(document.get("env", {}), dict, "env", path)
+
+
 def _expect(value: Any, kind: type, place: str, path: str) -> None:
     if not isinstance(value, kind):
         names = {

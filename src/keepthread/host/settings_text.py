@@ -7,13 +7,14 @@ nothing but our entries differs.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from keepthread.errors import KeepthreadError
 from keepthread.host import settings_parse
 from keepthread.host.entries import Wanted
+from keepthread.host.settings_containers import Containers, Keeper
 from keepthread.host.settings_splice import Listing, Part, Style
 
 Owner = Callable[[Mapping[str, Any]], str]  # hook object -> the script of ours that it runs, or ""
@@ -23,17 +24,6 @@ _Places = Mapping[
 KeepsTimeout = Callable[
     [Mapping[str, Any]], bool
 ]  # hook of ours -> its user changed the time limit
-
-
-@dataclass(frozen=True, slots=True)
-class Containers:
-    """Which objects and lists are there only for us; the paths are "", "hooks" and "hooks/<event>".
-
-    `created` were not there before; `empty` were there without content, and their former text is kept.
-    """
-
-    created: frozenset[str] = frozenset()
-    empty: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +43,7 @@ def edit(
     owner: Owner,
     keeps_timeout: KeepsTimeout,
     known: Containers | None,
+    shared: Collection[str] = (),
 ) -> Edit:
     """Return the text with exactly the wanted entries of ours, in place where they already stand.
 
@@ -64,12 +55,13 @@ def edit(
         keeps_timeout: whether a hook's time limit was set by its user and stays.
         known: the containers recorded when the entries were written; None without a record, and then what holds
             nothing but our entries counts as created for them.
+        shared: containers that hold something else of ours, whose record stays.
 
     Raises:
         KeepthreadError: not strict JSON, or not the shape of settings.
     """
     try:
-        return _edit(text, path, wanted, owner, keeps_timeout, known)
+        return _edit(text, path, wanted, owner, keeps_timeout, known, shared)
     except RecursionError:  # fewer levels are left here than where the text was parsed
         settings_parse.refuse_depth(path)
 
@@ -81,19 +73,20 @@ def _edit(
     owner: Owner,
     keeps_timeout: KeepsTimeout,
     known: Containers | None,
+    shared: Collection[str],
 ) -> Edit:
     document = settings_parse.parse(text, path)
     settings_parse.check_shape(document, path)
     start = settings_parse.skip(text, 0)
     end = len(text.rstrip(" \t\r\n"))
     places = _places(document, owner)
-    known = _occupied(document, places, known)
-    job = _Job(wanted, owner, keeps_timeout, places, known, Style.of(text))
+    keeper = Keeper(_occupied(document, places, known, shared), Style.of(text))
+    job = _Job(wanted, owner, keeps_timeout, places, keeper)
     new = text[:start] + job.top(text[start:end]) + text[end:]
     _verify(document, settings_parse.parse(new, path), wanted, owner, path)
     return Edit(
         new,
-        Containers(frozenset(job.created), job.empty),
+        keeper.containers,
         held_ours=bool(places),
         hooks_disabled=document.get("disableAllHooks") is True,
     )
@@ -108,16 +101,14 @@ class _Job:
         owner: Owner,
         keeps_timeout: KeepsTimeout,
         places: _Places,
-        known: Containers,
-        style: Style,
+        keeper: Keeper,
     ) -> None:
         self.wanted = wanted
         self.owner = owner
         self.keeps_timeout = keeps_timeout
         self.places = places
-        self.style = style
-        self.created = set(known.created)
-        self.empty = dict(known.empty)
+        self.keeper = keeper
+        self.style = keeper.style
         self.moved: dict[
             str, dict[str, Any]
         ] = {}  # script -> an entry of ours that stood elsewhere
@@ -127,25 +118,23 @@ class _Job:
         listing = Listing.of(text)
         had = bool(listing.parts)
         if self.wanted:
-            self._provide(listing, "", "hooks", {}, "")
+            self.keeper.provide(listing, "", "hooks", {}, "")
         part = listing.find("hooks")
         if part:
             part.value = self._hooks(part.value, listing.indent(""))
-            self._drop_if_idle(listing, part, "hooks")
-        if had and not listing.parts:
-            return self.empty.pop("", listing.text())
-        return listing.text()
+            self.keeper.drop_if_idle(listing, part, "hooks")
+        return self.keeper.top(listing, had=had)
 
     def _hooks(self, text: str, base: str) -> str:
         listing = Listing.of(text)
         events = dict.fromkeys(entry.event for entry in self.wanted)
         for event in dict.fromkeys([*(part.key for part in listing.parts), *events]):
             if event in events:
-                self._provide(listing, "hooks", event, [], base)
+                self.keeper.provide(listing, "hooks", event, [], base)
             part = listing.find(event)
             if part and (event in events or event in self.places):
                 part.value = self._event(event, part.value, listing.indent(base))
-                self._drop_if_idle(listing, part, f"hooks/{event}")
+                self.keeper.drop_if_idle(listing, part, f"hooks/{event}")
         return listing.text()
 
     def _event(self, event: str, text: str, base: str) -> str:
@@ -215,28 +204,6 @@ class _Job:
             handler["timeout"] = hook["timeout"]
         return handler
 
-    def _provide(self, listing: Listing, parent: str, key: str, value: Any, base: str) -> None:
-        """See that a container is there, and note whether it, or its parent's content, is our doing."""
-        path = f"{parent}/{key}".lstrip("/")
-        part = listing.find(key)
-        if part is None:
-            if not listing.parts and parent not in self.created:
-                self.empty.setdefault(parent, listing.text())
-            self.created.add(path)
-            listing.append(key, value, base, self.style)
-        elif path not in self.created and not Listing.of(part.value).parts:
-            self.empty.setdefault(path, part.value)
-
-    def _drop_if_idle(self, listing: Listing, part: Part, path: str) -> None:
-        """Remove a container of ours that holds nothing any more; one that was empty gets its text back."""
-        if Listing.of(part.value).parts:
-            return
-        if path in self.created:
-            listing.remove(listing.parts.index(part))
-            self.created.discard(path)
-        elif path in self.empty:
-            part.value = self.empty.pop(path)
-
 
 def _load(text: str) -> dict[str, Any]:
     try:
@@ -268,10 +235,12 @@ def _places(document: Any, owner: Owner) -> _Places:
     return places
 
 
-def _occupied(document: Any, places: _Places, known: Containers | None) -> Containers:
-    """Return what is known of the containers that hold entries of ours now; a record of others is outdated."""
+def _occupied(
+    document: Any, places: _Places, known: Containers | None, shared: Collection[str]
+) -> Containers:
+    """Return what is known of the containers that hold something of ours now; a record of others is outdated."""
     if not places:
-        return Containers()
+        return known.only(shared) if known else Containers()
     hooks = document["hooks"]
     if known is None:
         alone = [
@@ -279,11 +248,7 @@ def _occupied(document: Any, places: _Places, known: Containers | None) -> Conta
         ]
         created = {f"hooks/{event}" for event in alone}
         return Containers(frozenset(created | ({"hooks"} if len(alone) == len(hooks) else set())))
-    ours = {"", "hooks", *(f"hooks/{event}" for event in places)}
-    return Containers(
-        frozenset(known.created & ours),
-        {path: text for path, text in known.empty.items() if path in ours},
-    )
+    return known.only({"", "hooks", *(f"hooks/{event}" for event in places), *shared})
 
 
 def _verify(old: Any, new: Any, wanted: Sequence[Wanted], owner: Owner, path: str) -> None:

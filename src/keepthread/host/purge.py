@@ -1,0 +1,76 @@
+"""What an uninstall leaves, and the removal of keepthread's own folder and of the backups."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+
+from keepthread.errors import KeepthreadError
+from keepthread.host import settings_file
+
+
+def tidy(state: str) -> None:
+    """Remove what lies in the state folder only for installs, and the folder itself when nothing else is in it."""
+    for name in ("manifests", "backups"):
+        with suppress(OSError):  # it is needed, or not there
+            os.rmdir(os.path.join(state, name))
+    with suppress(OSError):
+        if set(os.listdir(state)) <= {"install.lock"}:
+            with suppress(FileNotFoundError):  # on Windows the lock file goes by itself
+                os.unlink(os.path.join(state, "install.lock"))
+            os.rmdir(state)
+
+
+def kept(state: str, backups: Sequence[str]) -> list[str]:
+    """Return in words what an uninstall leaves and why.
+
+    Args:
+        state: keepthread's state folder.
+        backups: what the backups' names begin with (`Place.backups`), for each settings file.
+    """
+    notes = []
+    if os.path.isdir(state):
+        notes.append(f"{state} is kept, with handoffs and log; --purge removes it")
+    counts = [(len(settings_file.backups(base)), base) for base in backups]
+    words = "backups {}.keepthread-* are kept; --purge removes them"
+    notes += [f"{count} {words.format(base)}" for count, base in counts if count]
+    return notes
+
+
+def check(state: str) -> None:
+    """See that the state folder is one that keepthread made.
+
+    Raises:
+        KeepthreadError: it is a link, or has another name.
+    """
+    if os.path.basename(state) != "keepthread" or os.path.islink(state):
+        raise KeepthreadError(f"{state} is not a folder that keepthread made", "Remove it by hand.")
+
+
+def purged(state: str, backups: Sequence[str]) -> list[str]:
+    """Return in words what a purge takes away; the arguments are those of `kept`."""
+    found = []
+    if os.path.isdir(state):
+        found = [
+            f"{state}, with all handoffs, pins, private memories, the log and the virtual environment,"
+        ]
+    counts = [(len(settings_file.backups(base)), base) for base in backups]
+    return found + [f"{count} of {base}.keepthread-*" for count, base in counts if count]
+
+
+def purge(state: str, backups: Sequence[str]) -> None:
+    """Remove the state folder and the backups; the arguments are those of `kept`.
+
+    Raises:
+        KeepthreadError: the system refuses.
+    """
+    try:
+        for base in backups:
+            for backup in settings_file.backups(base):
+                os.unlink(backup)
+        if os.path.isdir(state):
+            shutil.rmtree(state)
+    except OSError as error:
+        raise KeepthreadError(f"{error.filename} cannot be removed: {error.strerror}") from error

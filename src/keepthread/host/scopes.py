@@ -1,0 +1,63 @@
+"""Whose settings file is edited: the user's, the project's, or the user's own for one project."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import NamedTuple
+
+from keepthread.errors import KeepthreadError
+
+SCOPES = ("user", "project", "local")
+_NAMES = {"user": "settings.json", "project": "settings.json", "local": "settings.local.json"}
+
+
+class Place(NamedTuple):
+    """One settings file.
+
+    `root` is the project's folder, which no link may lead out of; "" in user scope, where links are the user's own.
+    `backups` is the path that the backups' names begin with: beside the file in user scope, else in the state folder,
+    for in a project they would be committed. `key` tells the manifest; "" in user scope.
+    """
+
+    scope: str
+    path: str
+    root: str
+    backups: str
+    key: str
+
+
+def place(scope: str, config_dir: str, state: str, project: str = "") -> Place:
+    """Return the settings file of a scope.
+
+    Args:
+        scope: user, project or local.
+        config_dir: the host's configuration folder.
+        state: keepthread's state folder.
+        project: the project's folder; needed for project and local.
+
+    Raises:
+        KeepthreadError: there is no project, or its settings are the user's.
+    """
+    if scope == "user":
+        path = os.path.join(config_dir, _NAMES[scope])
+        return Place(scope, path, "", path, "")
+    if not project:
+        raise KeepthreadError(
+            f"There is no project for scope {scope} here", "Go to the project's folder first."
+        )
+    folder = os.path.join(project, ".claude")
+    if os.path.realpath(folder) == os.path.realpath(config_dir):
+        raise KeepthreadError(
+            f"The settings of {project} are your user settings", "Use --scope user."
+        )
+    path = os.path.join(folder, _NAMES[scope])
+    key = key_of(path)
+    return Place(
+        scope, path, project, os.path.join(state, "backups", f"{key}-{_NAMES[scope]}"), key
+    )
+
+
+def key_of(path: str) -> str:
+    """Return 16 hex digits that stand for a settings file."""
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
