@@ -103,6 +103,9 @@ HANDLERS: Mapping[str, Handler] = {
     "post_compact": _in("compaction", "post_compact"),
     "session_start": _in("starts", "session_start"),
     "session_index": _in("starts", "session_index"),
+    "team_memory": _in("memories", "team_memory"),
     "user_prompt_submit": _in("prompts", "user_prompt_submit"),
     "session_end": _in("endings", "session_end"),
+    "stop": _in("turns", "stop"),
+    "post_tool_use": _in("tools", "post_tool_use"),
 }

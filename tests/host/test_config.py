@@ -309,6 +309,9 @@ def test_what_session_start_needs_is_stored_once(tmp_path: Path) -> None:
         "disable": False,
         "document": "docs/handoff-context.md",
         "off_projects": [],
+        "spill": False,
+        "spill_chars": 8000,
+        "spill_turn_chars": 200_000,
     }
     assert (path.stat().st_mode & 0o777, state.stat().st_mode & 0o777) == (0o600, 0o700)
     assert not store_resolved(str(state), config)

@@ -27,6 +27,7 @@ class Config:
     engine: str = "auto"
     model: str = "sonnet"
     memory_model: str = "haiku"
+    session_memory: str = "facts"
     effort: str = "low"
     prompt_tokens: int = 40_000
     timeout: float = 60.0
@@ -34,6 +35,7 @@ class Config:
     mode: str = "overlap"
     budget: int = 9_900
     index: int = 4_000
+    memory_budget: int = 6_000
     sources: tuple[str, ...] = ("compact", "resume", "fork")
     guide: bool = True
     document: str = "docs/handoff-context.md"
@@ -42,6 +44,9 @@ class Config:
     max_usd_per_day: float = 5.0
     keep_sessions: int = 500
     keep_days: int = 90
+    spill: bool = False
+    spill_chars: int = 8_000
+    spill_turn_chars: int = 200_000
     window: int = 0
     command: str = ""
     off_projects: tuple[str, ...] = ()
@@ -55,7 +60,7 @@ class Config:
     @property
     def features(self) -> frozenset[str]:
         """What is turned on beyond the main job and needs a hook entry of its own (`Entry.only_for`)."""
-        return frozenset()
+        return frozenset(("spill",) if self.spill else ())
 
 
 def load(env: Mapping[str, str], config_dir: str) -> Config:
@@ -99,10 +104,16 @@ def store_resolved(state_dir: str, config: Config) -> bool:
         "join": base.join,
         "budget": base.budget,
         "index": base.index,
+        "memory_budget": base.memory_budget,
         "sources": list(base.sources),
         "disable": base.disable,
         "document": base.document,
         "off_projects": list(base.off_projects),
+        "engine": base.engine,
+        "session_memory": base.session_memory,
+        "spill": base.spill,
+        "spill_chars": base.spill_chars,
+        "spill_turn_chars": base.spill_turn_chars,
     }
     data = json.dumps(stored, indent=2).encode() + b"\n"
     path = os.path.join(state_dir, "settings.json")

@@ -22,7 +22,8 @@ class Entry:
     """One hook of ours: the event, the script in hooks/, the time limit in seconds.
 
     `by_source` says that the entry's matcher is the list of KEEPTHREAD_SOURCES; the others have no matcher. `also` are
-    starts at which it is needed as well. An entry with `only_for` stands there when that source or feature is wanted.
+    starts at which it is needed as well. An entry with `only_for` stands there when that source or feature is wanted;
+    `matcher` is a fixed one.
     """
 
     event: str
@@ -31,6 +32,7 @@ class Entry:
     by_source: bool = False
     also: tuple[str, ...] = ()
     only_for: str = ""
+    matcher: str = ""
 
 
 # Those of everyone. A start that puts nothing back still tells of a failure.
@@ -38,12 +40,21 @@ ENTRIES = (
     Entry("PreCompact", "pre_compact.py", 75),
     Entry("SessionStart", "session_start.py", 10, by_source=True, also=("startup",)),
     Entry("SessionStart", "session_index.py", 10, by_source=True),
+    Entry("SessionStart", "team_memory.py", 10, by_source=True, also=("startup", "clear")),
     Entry("PostCompact", "post_compact.py", 10),
     Entry("UserPromptSubmit", "user_prompt_submit.py", 10),
+    Entry("Stop", "stop.py", 10),
 )
 
+# Tools whose results may be shortened: what they print is looked at, not edited. Any sign beyond letters, digits,
+# "_", "|" and the like makes it a regular expression for the host, and that one is not anchored by itself.
+_PRINTING = r"^(?:Bash|PowerShell|Grep|Glob|WebFetch|WebSearch|mcp__.+)$"
+
 # Those of who asked for them. The host gives all hooks of SessionEnd 1.5 s, or the longest limit that one of them has.
-OPTIONAL = (Entry("SessionEnd", "session_end.py", 10, only_for="clear"),)
+OPTIONAL = (
+    Entry("SessionEnd", "session_end.py", 10, only_for="clear"),
+    Entry("PostToolUse", "post_tool_use.py", 10, only_for="spill", matcher=_PRINTING),
+)
 
 # Scripts of this and of every earlier version: what is recognised as ours when the manifest is lost.
 SCRIPTS = frozenset(entry.script for entry in (*ENTRIES, *OPTIONAL))
@@ -100,7 +111,7 @@ def entries_for(sources: Sequence[str], features: Collection[str] = ()) -> list[
 
 def _matcher(entry: Entry, sources: Sequence[str]) -> str | None:
     if not entry.by_source:
-        return None
+        return entry.matcher or None
     # What a cleared session leaves is offered at the next start, whichever it is.
     also = ("startup",) if "clear" in sources else entry.also
     return "|".join(dict.fromkeys([*sources, *also]))

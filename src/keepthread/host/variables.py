@@ -142,6 +142,7 @@ ALL: Mapping[str, Reader] = {
     "engine": _words,
     "model": _words,
     "memory_model": _words,
+    "session_memory": _one_of("facts", "model", "off"),
     "effort": _one_of("low", "medium", "high", "xhigh", "max"),
     "prompt_tokens": _whole(4_000),
     "timeout": _number(1, 70),  # the host ends PreCompact after 75 s
@@ -149,6 +150,7 @@ ALL: Mapping[str, Reader] = {
     "mode": _one_of("overlap", "wait"),
     "budget": _whole(1_000, 9_900),  # the host shows 10,000 units of one output
     "index": _whole(0, 9_900),
+    "memory_budget": _whole(0, 9_900),
     "sources": _sources,
     "guide": _switch,
     "document": _document,
@@ -157,6 +159,9 @@ ALL: Mapping[str, Reader] = {
     "max_usd_per_day": _number(0),
     "keep_sessions": _whole(0),
     "keep_days": _whole(0, 36_500),
+    "spill": _switch,
+    "spill_chars": _whole(2_000, 1_000_000),
+    "spill_turn_chars": _whole(0),
     "window": _whole(0),
     "command": _words,
     "off_projects": _folders,
@@ -167,10 +172,13 @@ ALL: Mapping[str, Reader] = {
 NARROWING: Mapping[str, tuple[Value, ...] | None] = {
     "engine": ("facts",),
     "disable": (True,),
+    "session_memory": ("off",),
     "timeout": None,
     "mode": ("overlap", "wait"),
     "join": None,
     "budget": None,
     "index": None,
+    "memory_budget": None,
     "guide": (False,),
+    "spill": (False,),
 }
