@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from io import FileIO
 
 from keepthread.errors import KeepthreadError
@@ -16,7 +17,7 @@ from keepthread.transcript.wording import is_local_command
 _BLOCK = 4 << 20
 _MOST = 500
 # The ways a line with typed words is written; quotes inside strings are escaped and do not match.
-_MARKS = (
+MARKS = (
     b'"role":"user","content":"',
     b'"role":"user","content":[{"type":"text"',
     b'"role":"user","content":[{"type":"image"',
@@ -55,7 +56,7 @@ def _records(file: FileIO, stop: int, floor: int) -> list[Record]:
     found: list[Record] = []
     prompts = 0
     for offset, _, data in chunks(file, stop, floor, _BLOCK):
-        for first, last in reversed(_candidates(data)):
+        for first, last in reversed(candidates(data, MARKS)):
             records = slimmer.records(data[first:last], offset + first, offset + last + 1)
             found += reversed(records)
             prompts += sum(record.prompt for record in records)
@@ -65,10 +66,10 @@ def _records(file: FileIO, stop: int, floor: int) -> list[Record]:
     return found
 
 
-def _candidates(data: bytes) -> list[tuple[int, int]]:
+def candidates(data: bytes, marks: Sequence[bytes]) -> list[tuple[int, int]]:
     """Return start and end of the lines that hold one of the marks, in order."""
     found: set[tuple[int, int]] = set()
-    for mark in _MARKS:
+    for mark in marks:
         index = data.find(mark)
         while index >= 0:
             line = line_at(data, index)
@@ -84,9 +85,10 @@ def _typed(records: list[Record]) -> list[Message]:
     for record in main:
         merger.add(record)
     items = in_order([*merger.items, *queued(main)])
-    return [item for item in items if isinstance(item, Message) and _says_something(item)]
+    return [item for item in items if isinstance(item, Message) and says_something(item)]
 
 
-def _says_something(message: Message) -> bool:
+def says_something(message: Message) -> bool:
+    """Return whether a person typed these words for the agent to read."""
     local = message.via == "command" and is_local_command(message.text)
     return message.typed and bool(message.text) and not local

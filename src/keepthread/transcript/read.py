@@ -12,6 +12,7 @@ from keepthread.errors import KeepthreadError
 from keepthread.transcript import branch, notes, tokens
 from keepthread.transcript.boundaries import MARK, count_boundaries, count_in
 from keepthread.transcript.kept import kept_before
+from keepthread.transcript.known import Known
 from keepthread.transcript.lines import lines, open_regular, size_of
 from keepthread.transcript.merge import Merger, in_order, without_copies
 from keepthread.transcript.model import Boundary, Item, Message, Note, Transcript
@@ -19,8 +20,9 @@ from keepthread.transcript.queue import queued
 from keepthread.transcript.record import Record, string
 from keepthread.transcript.slim import Slimmer
 
-__all__ = ["count_boundaries", "read_transcript"]
+__all__ = ["LIMIT", "count_boundaries", "read_transcript"]
 
+LIMIT = 64 << 20  # bytes of a transcript that are read at most
 _HEAD = 64 * 1024
 _TIMESTAMP = re.compile(rb'"timestamp":"(\d{4}-\d\d-\d\dT[^"\\]{5,30})"')
 _SESSION = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -38,13 +40,16 @@ class _Scan:
     truncated: bool = False
 
 
-def read_transcript(path: str, *, end: int | None = None, limit: int = 64 << 20) -> Transcript:
+def read_transcript(
+    path: str, *, end: int | None = None, limit: int = LIMIT, known: Known | None = None
+) -> Transcript:
     """Return the live part of a session: from the last compaction, or `limit` bytes, to `end`.
 
     Args:
         path: the session's JSONL file.
         end: byte offset to read up to; the file's size when None.
         limit: how many bytes to read at most, and in how many to count boundaries.
+        known: what an earlier reading of the same lines came to; the result is the same with it and without.
 
     Raises:
         KeepthreadError: the path is no regular file, or it cannot be read.
@@ -53,7 +58,7 @@ def read_transcript(path: str, *, end: int | None = None, limit: int = 64 << 20)
         with open_regular(path) as file:
             size = size_of(file)
             stop = size if end is None else max(0, min(end, size))
-            return _read(file, path, stop, limit)
+            return _read(file, path, stop, limit, known)
     except OSError as error:
         raise KeepthreadError(
             f"{path}: no readable transcript ({error.strerror or error})",
@@ -61,9 +66,9 @@ def read_transcript(path: str, *, end: int | None = None, limit: int = 64 << 20)
         ) from error
 
 
-def _read(file: FileIO, path: str, stop: int, limit: int) -> Transcript:
+def _read(file: FileIO, path: str, stop: int, limit: int, known: Known | None) -> Transcript:
     floor = max(0, stop - limit)
-    scan = _scan(file, stop, floor)
+    scan = _scan(file, stop, floor, known)
     kept = kept_before(file, scan.boundary, scan.records, floor) if scan.boundary else []
     transcript = Transcript(path, stop, scan.start, skipped=scan.skipped, truncated=scan.truncated)
     if scan.boundary:
@@ -73,8 +78,25 @@ def _read(file: FileIO, path: str, stop: int, limit: int) -> Transcript:
     return transcript
 
 
-def _scan(file: FileIO, stop: int, floor: int) -> _Scan:
+def _scan(file: FileIO, stop: int, floor: int, known: Known | None) -> _Scan:
     slimmer, scan = Slimmer(), _Scan(start=stop)
+    if known is not None and floor < known.stop <= stop:
+        _backwards(file, stop, known.stop, slimmer, scan)
+        stop = known.stop
+        found = known.records(file, slimmer, floor) if scan.boundary is None else None
+        if found is not None:
+            _take(scan, *found)
+            stop = floor
+    if scan.boundary is None:
+        _backwards(file, stop, floor, slimmer, scan)
+    scan.records.reverse()
+    scan.skipped = slimmer.skipped
+    scan.truncated = scan.boundary is None and floor > 0
+    return scan
+
+
+def _backwards(file: FileIO, stop: int, floor: int, slimmer: Slimmer, scan: _Scan) -> None:
+    """Add the records between two offsets, the last ones first, down to a boundary."""
     for offset, end, line in lines(file, stop, floor):
         records = slimmer.records(line, offset, end)
         index = _last_boundary(records) if MARK in line else None
@@ -84,14 +106,20 @@ def _scan(file: FileIO, stop: int, floor: int) -> _Scan:
             scan.boundary = records[index]
             scan.start = scan.boundary.offset
             break
-    scan.records.reverse()
-    scan.skipped = slimmer.skipped
-    scan.truncated = scan.boundary is None and floor > 0
-    return scan
+
+
+def _take(scan: _Scan, records: list[Record], start: int) -> None:
+    """Add records that are known, given in file order, down to a boundary."""
+    index = _last_boundary(records)
+    scan.records += reversed(records[index:])
+    scan.start = start
+    if index is not None:
+        scan.boundary = records[index]
+        scan.start = scan.boundary.offset
 
 
 def _last_boundary(records: list[Record]) -> int | None:
-    """Return which record of a line is a boundary of the main chain, the last one if several are."""
+    """Return which record is a boundary of the main chain, the last one if several are."""
     for index in range(len(records) - 1, -1, -1):
         if "compaction" in records[index].extra:
             return index

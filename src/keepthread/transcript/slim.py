@@ -43,6 +43,15 @@ class Slimmer:
         self._budget = Budget()
         self._snapshot_seen = False
 
+    @property
+    def room(self) -> int:
+        """How many characters may still be carried at full length."""
+        return self._budget.left
+
+    def spend(self, characters: int) -> None:
+        """Count what has been carried elsewhere."""
+        self._budget.spend(characters)
+
     def records(self, line: bytes, offset: int, end: int) -> list[Record]:
         """Return the records of one line, in the order they stand on it."""
         if line.startswith(_USELESS) and line.rstrip().count(b"}") == 1:
