@@ -23,7 +23,7 @@ FLOORS = [
     {"detached", "errors", "files", "log", "resources", "__init__"},
     {"host", "transcript", "redact"},
     {"handoff", "engines"},
-    {"launch", "worker", "ondemand", "memory", "evaluate", "economy", "running"},
+    {"launch", "worker", "ondemand", "carried", "memory", "evaluate", "economy", "running"},
     {"handlers", "handling", "diagnose"},
     {
         "cli",
@@ -32,14 +32,16 @@ FLOORS = [
         "cli_memory",
         "cli_output",
         "cli_profile",
+        "cli_session",
         "cli_team",
+        "cli_trust",
         "__main__",
     },
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 # Steps of one room that DESIGN gives as single modules: the detached upgrade, its start, and its use on demand.
 FAMILIES = [
-    {"launch", "worker", "ondemand"},
+    {"launch", "worker", "ondemand", "carried"},
     FLOORS[0],
     {"handlers", "handling"},
     FLOORS[-1],
@@ -144,6 +146,7 @@ LIGHT = {
     "keepthread.handling",
     "keepthread.handling.prompts",
     "keepthread.handling.starts",
+    "keepthread.handling.turns",
     "keepthread.handoff",
     "keepthread.handoff.alive",
     "keepthread.handoff.failures",
@@ -154,9 +157,13 @@ LIGHT = {
     "keepthread.host.events",
     "keepthread.host.locations",
     "keepthread.log",
+    "keepthread.memory",
+    "keepthread.memory.session",
+    "keepthread.memory.session.due",
     "keepthread.running",
     "keepthread.transcript",
     "keepthread.transcript.boundaries",
+    "keepthread.transcript.growth",
     "keepthread.transcript.lines",
     "keepthread.transcript.parse",
     "keepthread.transcript.tail",

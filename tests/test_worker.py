@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from keepthread import worker
+from keepthread.engines.ladder import said_of
 from keepthread.engines.model import Rung
 from keepthread.handoff.checkpoint import Job, take
 from keepthread.handoff.model import Handoff
@@ -162,7 +162,7 @@ def test_a_failure_is_told_in_one_line_without_secrets() -> None:
     """Vendors' words come in many lines, and a key may be among them."""
     token = "ghp" + "_" + "a1B2" * 9
     rungs = [Rung("x", "no_login", 0.1, f"bad key\n{token} and MY-SECRET-77"), Rung("y", "ok", 0.1)]
-    [line] = worker._said_of([*rungs, rungs[0]], ["MY-SECRET-77"])
+    [line] = said_of([*rungs, rungs[0]], ["MY-SECRET-77"])
     assert line.startswith("x: bad key ")
     assert token not in line
     assert "MY-SECRET-77" not in line

@@ -11,16 +11,15 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, cast
 
-from keepthread import log, redact
-from keepthread.engines import facts
+from keepthread import log
 from keepthread.engines.choose import engines_for
-from keepthread.engines.fitted import Fitted
-from keepthread.engines.ladder import climb
-from keepthread.engines.model import Answer, Deadline, Engine, Outcome, Request, Rung
+from keepthread.engines.fitted import fit
+from keepthread.engines.ladder import both, climb, said_of
+from keepthread.engines.model import Answer, Deadline, Outcome, Request
 from keepthread.errors import KeepthreadError
 from keepthread.handoff import circuit
 from keepthread.handoff.audit import Evidence, audit, faults, retry_note
@@ -77,37 +76,19 @@ def upgrade(handoff: Handoff, task: Task, told: list[str] | None = None) -> Hand
         note=task.note,
         secrets=known_secrets(transcript, task.outlet.secrets),
     )
-    fitted = [_fitted(engine, material, task.config) for engine in engines]
+    size = {"window": task.config.window, "budget": task.config.prompt_tokens}
+    fitted = [fit(engine, material, **size) for engine in engines]
     request = Request(material.system(), "", answer_schema(), task.config.model, task.config.effort)
     outcome = climb(fitted, request, deadline)
     result = _settle(handoff, outcome, transcript, time.monotonic() - started, task.focus)
     material.correction = retry_note(result) if outcome.answer else ""
     if material.correction and deadline.left() > _RETRY_FLOOR:
-        outcome = _both(outcome, climb(fitted, request, deadline))
+        outcome = both(outcome, climb(fitted, request, deadline))
         seconds = time.monotonic() - started
         result = _better(result, _settle(handoff, outcome, transcript, seconds, task.focus))
     if told is not None:
-        told += _said_of(outcome.rungs, task.outlet.secrets)
+        told += said_of(outcome.rungs, task.outlet.secrets)
     return _store(result, handoff, task)
-
-
-def _said_of(rungs: Sequence[Rung], secrets: Sequence[str]) -> list[str]:
-    """Return what each engine that failed said of it, and each only once."""
-    failed = [f"{rung.engine}: {rung.detail}" for rung in rungs if rung.detail]
-    return [redact.text(" ".join(line.split()), secrets) for line in dict.fromkeys(failed)]
-
-
-def _fitted(engine: Engine, material: Material, config: Config) -> Engine:
-    if engine.name == facts.NAME:  # it is told nothing
-        return engine
-    return Fitted(engine, material, window=config.window, budget=config.prompt_tokens)
-
-
-def _both(first: Outcome, second: Outcome) -> Outcome:
-    """Return what an answer and its correction came to together; without a correction the answer stands."""
-    costs = [cost for cost in (first.cost_usd, second.cost_usd) if cost is not None]
-    answer = second.answer or first.answer
-    return Outcome(answer, None, [*first.rungs, *second.rungs], sum(costs) if costs else None)
 
 
 def _better(first: Handoff, second: Handoff) -> Handoff:

@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
+from keepthread.engines import facts
 from keepthread.engines.model import Answer, Deadline, Engine, EngineError, Readiness, Request
 from keepthread.engines.windows import RESERVE, Window, window_of
 
@@ -173,6 +174,13 @@ class Fitted:
         notes = self._notes or ()
         prompt = self._material.prompt(size.budget, keep=size.keep, notes=notes)
         return replace(request, prompt=prompt)
+
+
+def fit(engine: Engine, material: Material, *, window: int, budget: int) -> Engine:
+    """Return the engine so that it is asked for what fits; `facts` is told nothing and stays as it is."""
+    if engine.name == facts.NAME:
+        return engine
+    return Fitted(engine, material, window=window, budget=budget)
 
 
 def smaller(size: Size, estimated: int, error: EngineError) -> Size:

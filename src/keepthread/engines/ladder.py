@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from keepthread import redact
 from keepthread.engines import facts, retry
 from keepthread.engines.model import (
     Answer,
@@ -68,6 +69,19 @@ def climb(
             outcome.answer, outcome.reason = answer, None
             return outcome
     return outcome
+
+
+def both(first: Outcome, second: Outcome) -> Outcome:
+    """Return what an answer and its correction came to together; without a correction the answer stands."""
+    costs = [cost for cost in (first.cost_usd, second.cost_usd) if cost is not None]
+    answer = second.answer or first.answer
+    return Outcome(answer, None, [*first.rungs, *second.rungs], sum(costs) if costs else None)
+
+
+def said_of(rungs: Sequence[Rung], secrets: Sequence[str]) -> list[str]:
+    """Return what each engine that failed said of it, in one line without the secrets, and each only once."""
+    failed = [f"{rung.engine}: {rung.detail}" for rung in rungs if rung.detail]
+    return [redact.text(" ".join(line.split()), secrets) for line in dict.fromkeys(failed)]
 
 
 class _Ask(NamedTuple):

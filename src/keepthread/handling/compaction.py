@@ -11,7 +11,7 @@ from keepthread.running import Run, end_cleanly
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from keepthread.handoff.checkpoint import Job
+    from keepthread.handoff.checkpoint import Checkpoint, Job
     from keepthread.handoff.model import Handoff, Trigger
     from keepthread.launch import Task
 
@@ -59,6 +59,7 @@ def _take(job: Job, task: Task, run: Run, named: str) -> Handoff:
     reason = why_no_call(task.config, outlet, session, job.project)
     try:
         taken = take(job, outlet, reason=reason)
+        taken = _warmed(taken, task)
         meta = taken.handoff["meta"]
         asks = reason is None and (meta["status"], meta["reason"]) == ("partial", None)
         if asks and not taken.refused:
@@ -79,6 +80,18 @@ def _take(job: Job, task: Task, run: Run, named: str) -> Handoff:
     else:
         run.log(session, meta["status"] if taken.fresh else "unchanged", why, other)
     return taken.handoff
+
+
+def _warmed(taken: Checkpoint, task: Task) -> Checkpoint:
+    """Return what was taken, completed from the session's memory where that is warm: then no model is asked."""
+    meta = taken.handoff["meta"]
+    waits = meta["status"] == "partial" and meta["reason"] in (None, "circuit_open")
+    if taken.refused or not waits or task.config.session_memory != "model":
+        return taken
+    from keepthread.memory.session.warm import warm
+
+    handoff = warm(taken.handoff, task.outlet, focus=task.focus)
+    return taken if handoff is None else taken._replace(handoff=handoff)
 
 
 def _tidy(task: Task, session: str) -> None:

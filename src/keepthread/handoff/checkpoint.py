@@ -110,6 +110,41 @@ def take(
     return Checkpoint(handoff, fresh=True, new_tokens=tokens, refused=not stored)
 
 
+def computed(
+    job: Job, transcript: Transcript, previous: Handoff | None, secrets: Sequence[str]
+) -> Handoff:
+    """Return what code computes of a transcript, redacted, with what `previous` says carried over; nothing is stored.
+
+    Args:
+        job: the session.
+        transcript: its live part.
+        previous: the last handoff of this session, or None.
+        secrets: values to take out, beyond what patterns find.
+    """
+    handoff = _collect(job, transcript, previous, _ordinal(transcript, previous))
+    handoff = without(handoff, transcript, secrets)
+    if previous is None:
+        return handoff
+    earlier = left_behind(previous, transcript)
+    return carry(handoff, earlier, now=handoff["meta"]["generated_at"])
+
+
+def new_since(transcript: Transcript, size: int) -> list[Item]:
+    """Return what was said or answered at the byte offset `size` of the transcript or behind it."""
+    return [item for item in transcript.items if _newest_place(item) >= size]
+
+
+def tokens_of(items: Sequence[Item]) -> int:
+    """Return about how many tokens these take in the context."""
+    return sum(_tokens_of(item) for item in items)
+
+
+def _newest_place(item: Item) -> int:
+    if isinstance(item, Call) and item.result is not None:
+        return item.result.place.offset
+    return item.place.offset
+
+
 def _with_pins_of_parent(job: Job, previous: Handoff | None, state: str) -> Job:
     """Return the job with the session pins of the session that this one was forked from."""
     if previous is None or previous["meta"]["session_id"] == job.session_id:

@@ -34,8 +34,10 @@ DEFAULTS: Mapping[str, Any] = {
     "join": 3.0,
     "budget": 9_900,
     "index": 4_000,
+    "memory_budget": 6_000,
     "sources": ["compact", "resume", "fork"],
     "off_projects": [],
+    "session_memory": "facts",
 }
 
 
@@ -51,7 +53,7 @@ def read_json(path: str) -> dict[str, Any] | None:
 def settings(state: str, env: Mapping[str, str]) -> dict[str, Any]:
     """Return the resolved settings SessionStart needs; the process environment may only narrow them."""
     found = {**DEFAULTS, **(read_json(os.path.join(state, "settings.json")) or {})}
-    for key in ("join", "budget", "index"):
+    for key in ("join", "budget", "index", "memory_budget"):
         value, floor = _number(found[key], DEFAULTS[key]), _FLOORS.get(key, 0.0)
         found[key] = max(floor, _smaller(env.get(f"KEEPTHREAD_{key.upper()}", ""), value))
     if env.get("KEEPTHREAD_DISABLE", "").lower() in ("1", "true", "yes", "on"):

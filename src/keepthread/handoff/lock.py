@@ -63,6 +63,38 @@ def at_once(folder: str) -> Iterator[bool]:
             os.close(fd)
 
 
+@contextmanager
+def alone(folder: str, name: str) -> Iterator[bool]:
+    """Hold a lock of another name in the session's folder if it is free now; say whether it is held.
+
+    It goes with the process that holds it, however that ends. Without locks (a file system that has none, a folder in
+    the lock's place) nobody is alone: True all the same for the first, False for the second.
+    """
+    path = os.path.join(folder, name)
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(path, timeout=0, mode=files.PRIVATE_FILE)
+        try:
+            lock.acquire()
+        except (Timeout, OSError):
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            lock.release()
+        return
+    fd = _opened(path)
+    try:
+        yield fd >= 0 and _try_flock(fd, fcntl)
+    finally:
+        if fd >= 0:
+            os.close(fd)
+
+
 def _flocked(path: str, fcntl: Any) -> int:
     # The system call itself: filelock takes 40 ms to import, four times what the rest of a PreCompact needs.
     fd = _opened(path)

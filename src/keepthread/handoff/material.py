@@ -14,7 +14,7 @@ from keepthread.transcript.model import Item, Transcript
 
 
 class Material:
-    """The partial, its transcript and the user's words for one upgrade.
+    """The partial, its transcript and the user's words for one upgrade; what `build_prompt` takes is said there.
 
     Attributes:
         correction: what is to be mended in an answer that was given already, "" before there is one; it stands at the
@@ -28,11 +28,19 @@ class Material:
         *,
         focus: str = "",
         note: str = "",
+        memory: str = "",
+        template: str = "prompt",
         secrets: Sequence[str] = (),
     ) -> None:
         self._handoff = handoff
         self._transcript = transcript
-        self._said: dict[str, Any] = {"focus": focus, "note": note, "secrets": secrets}
+        self._said: dict[str, Any] = {
+            "focus": focus,
+            "note": note,
+            "memory": memory,
+            "template": template,
+            "secrets": secrets,
+        }
         self._stages: list[Transcript] = []
         self.correction = ""
 

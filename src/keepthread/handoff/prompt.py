@@ -57,6 +57,8 @@ def build_prompt(
     budget: int,
     focus: str = "",
     note: str = "",
+    memory: str = "",
+    template: str = "prompt",
     secrets: Sequence[str] = (),
     long: Long | None = None,
 ) -> Prompt:
@@ -70,17 +72,20 @@ def build_prompt(
         budget: tokens for system and user prompt together, estimated at three bytes each.
         focus: what the person who asked for the compaction wants attended to; never a task or a rule.
         note: what the user says beside it (`keepthread handoff --note`).
+        memory: what the session's memory holds beyond a handoff.
+        template: the beginning of the names of the two templates, "-system.md" and "-user.md" left out.
         secrets: values that must not leave the machine, beyond what patterns find.
         long: what else there is to say when the session does not fit into one request.
     """
-    system = resources.read("templates", "prompt-system.md").strip()
+    system = resources.read("templates", f"{template}-system.md").strip()
     frame = _Frame(_boundary(), bind(_redacted, values=tuple(secrets)))
+    asked = bind(_asked, template=resources.read("templates", f"{template}-user.md").strip())
     room = (
-        (budget - RETRY_ROOM) * BYTES_PER_TOKEN - _size(system) - _size(_asked("", frame.boundary))
+        (budget - RETRY_ROOM) * BYTES_PER_TOKEN - _size(system) - _size(asked("", frame.boundary))
     )
-    said = {"focus": focus, "note": note}
+    said = {"focus": focus, "note": note, "memory": memory}
     material = _material(frame, handoff, transcript, max(room, 0), said, long or Long())
-    return Prompt(system, _asked(material, frame.boundary))
+    return Prompt(system, asked(material, frame.boundary))
 
 
 class _Frame:
@@ -102,6 +107,7 @@ _INTROS = {
     "facts": "Facts, computed from the conversation by a program:",
     "earlier": "What an earlier handoff of this session said, with its age. It may be out of date; the conversation "
     "wins. What still holds belongs into the new one:",
+    "memory": "The session's memory, as it was written last. What still holds belongs into the new one:",
     "focus": "What the person who asked for the compaction wants attended to. Give it more room; it is no task, no "
     "rule and no next step:",
     "note": "A note of the user for this handoff:",
@@ -131,6 +137,7 @@ def _material(
     texts = {
         "facts": write(facts(handoff), room=known, redact=frame.clean),
         "earlier": write(earlier(handoff), room=before, redact=frame.clean),
+        "memory": bounded(said["memory"], share, frame.clean),
         "notes": _noted(long.notes, share, frame.clean),
         "focus": bounded(said["focus"], min(FOCUS_MOST, share // 8), frame.clean),
         "note": bounded(said["note"], min(FOCUS_MOST, share // 8), frame.clean),
@@ -163,10 +170,9 @@ def _noted(notes: Sequence[ModelAnswer | None], room: int, clean: Callable[[str]
     return "\n".join(part for part in parts if part)
 
 
-def _asked(material: str, boundary: str) -> str:
+def _asked(material: str, boundary: str, template: str) -> str:
     """Fill the template in one pass: what the material holds is never taken for a placeholder."""
     values = {"material": material, "boundary": boundary}
-    template = resources.read("templates", "prompt-user.md").strip()
     return _PLACEHOLDER.sub(lambda match: values[match[1]], template)
 
 

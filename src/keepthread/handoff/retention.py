@@ -26,7 +26,20 @@ _JUMP = 7  # days; a clock that says so much has passed may only have jumped
 _GONE = ".gone-"
 # Beyond the handoff and what is shown of it: made again with the next one, or kept for people and for comparison.
 # The last one is written with every handoff: while it is there, a session is whole.
-_EXTRAS = ("host-summary.md", "upgrade.json", "upgrade-shown.json", "note", "pin", "handoff.md")
+_OUTPUTS = (
+    "outputs"  # a folder: long results of tools, which a session of so long ago asks for no more
+)
+_EXTRAS = (
+    "host-summary.md",
+    "upgrade.json",
+    "upgrade-shown.json",
+    "note",
+    "pin",
+    "session-memory.md",
+    "handoff.md",
+)
+
+_STATES = ("worker.json", "memory-state.json")  # of the processes that may be at work on a session
 
 
 class Limits(NamedTuple):
@@ -110,14 +123,19 @@ def _without_old(
             break  # all the others are newer
         if time.monotonic() > until:
             return gone, False
-        if one.path != spare and (old or os.path.lexists(os.path.join(one.path, _EXTRAS[-1]))):
+        if one.path != spare and (old or _is_whole(one.path)):
             act: Callable[[_Session], bool] = _take_away if old else _slim
             gone += _if_unused(one, act)
     return gone, True
 
 
+def _is_whole(folder: str) -> bool:
+    return any(os.path.lexists(os.path.join(folder, name)) for name in (_EXTRAS[-1], _OUTPUTS))
+
+
 def _if_unused(session: _Session, act: Callable[[_Session], bool]) -> bool:
-    if running(read_json(os.path.join(session.path, "worker.json"))):
+    states = [os.path.join(session.path, name) for name in _STATES]
+    if any(running(read_json(path)) for path in states):
         return False
     with at_once(session.path) as free, suppress(OSError):  # what cannot be removed stays
         unchanged = os.stat(session.path).st_mtime == session.changed
@@ -135,7 +153,10 @@ def _take_away(session: _Session) -> bool:
 
 
 def _slim(session: _Session) -> bool:
-    removed = False
+    outputs = os.path.join(session.path, _OUTPUTS)
+    removed = os.path.isdir(outputs) and not os.path.islink(outputs)
+    if removed:
+        _remove(outputs)
     for name in _EXTRAS:
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(session.path, name))
@@ -147,7 +168,11 @@ def _slim(session: _Session) -> bool:
 
 def _remove(folder: str) -> None:
     with suppress(OSError):  # another process is at it
-        for name in os.listdir(folder):
+        names = os.listdir(folder)
+        if _OUTPUTS in names and not os.path.islink(os.path.join(folder, _OUTPUTS)):
+            _remove(os.path.join(folder, _OUTPUTS))
+            names.remove(_OUTPUTS)
+        for name in names:
             os.unlink(os.path.join(folder, name))
         os.rmdir(folder)
 

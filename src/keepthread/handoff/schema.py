@@ -39,6 +39,11 @@ def answer_schema() -> dict[str, Any]:
     return _load("answer.schema.json")
 
 
+def memory_schema() -> dict[str, Any]:
+    """Return a fresh copy of the schema of a session memory: an answer and what a handoff has no place for."""
+    return _load("session-memory.schema.json")
+
+
 def validate(handoff: object) -> list[str]:
     """Return what is wrong with a handoff, one message per fault (at most 20); empty when it is valid.
 
@@ -52,11 +57,16 @@ def validate_answer(answer: object) -> list[str]:
     return _faults(answer, "answer.schema.json")
 
 
+def validate_memory(answer: object) -> list[str]:
+    """Return what is wrong with a session memory as a model wrote it, as `validate` does."""
+    return _faults(answer, "session-memory.schema.json")
+
+
 def _load(name: str) -> dict[str, Any]:
     return cast("dict[str, Any]", json.loads(resources.read("templates", name)))
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=3)
 def _validator(name: str) -> Any:
     from jsonschema import Draft202012Validator  # 100 ms: only when something is validated
 

@@ -1,0 +1,130 @@
+"""A warm memory makes a compaction's handoff complete without a call: the model has said it all a moment ago."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import cast
+
+from keepthread.errors import KeepthreadError
+from keepthread.handoff.audit import Evidence, audit
+from keepthread.handoff.checkpoint import ENOUGH_NEW, new_since, note_complete, now, tokens_of
+from keepthread.handoff.facts.files import touched
+from keepthread.handoff.facts.paths import Paths
+from keepthread.handoff.merge import complete
+from keepthread.handoff.model import FileSummary, Handoff, ModelAnswer
+from keepthread.handoff.publish import Outlet, publish
+from keepthread.handoff.schema import validate
+from keepthread.handoff.wording import is_aged
+from keepthread.memory.session.model import Memory
+from keepthread.memory.session.store import load, load_sound
+from keepthread.transcript.model import Item, Transcript
+from keepthread.transcript.read import read_transcript
+
+ENGINE = "session-memory"  # meta.engine of a handoff that was made this way
+
+
+def warm(partial: Handoff, outlet: Outlet, *, focus: str = "") -> Handoff | None:
+    """Store the complete handoff that the session's memory makes of a partial, and return it; None when it makes none.
+
+    It does when a model wrote the memory of this transcript, its position is on the live branch and behind the last
+    compaction, fewer than 5,000 tokens came after it (with as few a complete handoff gets an update by code, too), and
+    what comes of it passes the schema and the audit as a worker's answer would.
+
+    Args:
+        partial: what code has computed for the compaction at hand.
+        outlet: where to.
+        focus: the instructions given to the compaction, which are no task.
+
+    Raises:
+        OSError: the state folder cannot be written.
+    """
+    started = time.monotonic()
+    session = partial["meta"]["session_id"]
+    known = load(outlet.state, session) if outlet.state else None
+    if known is None or known["form"] != "model" or not _of_this(known, partial):
+        return None
+    reference = partial["meta"]["transcript"]
+    try:
+        transcript = read_transcript(reference["path"], end=reference["size"])
+    except (KeepthreadError, OSError):
+        return None  # gone this instant; the worker says what becomes of it
+    news = _news(known, transcript)
+    memory = load_sound(outlet.state, session) if news is not None else None
+    if news is None or memory is None:
+        return None
+    handoff = _joined(partial, memory, transcript, news, focus)
+    handoff["meta"]["seconds"] = round(partial["meta"]["seconds"] + time.monotonic() - started, 3)
+    if validate(handoff) or not publish(handoff, outlet):
+        return None
+    note_complete(outlet.state, handoff)
+    return handoff
+
+
+def _of_this(memory: Memory, partial: Handoff) -> bool:
+    was, now_at = memory["handoff"]["meta"]["transcript"], partial["meta"]["transcript"]
+    return (
+        was.get("path") == now_at["path"]
+        and isinstance(was.get("size"), int)
+        and was["size"] <= now_at["size"]
+        and bool(was.get("last_uuid"))
+    )
+
+
+def _news(memory: Memory, transcript: Transcript) -> Sequence[Item] | None:
+    """Return what came after the memory, None when it is not warm."""
+    reference = memory["handoff"]["meta"]["transcript"]
+    if reference["size"] < transcript.start or not transcript.holds(reference["last_uuid"]):
+        return None  # a compaction came between, or its user has rewound past it
+    news = new_since(transcript, reference["size"])
+    return news if tokens_of(news) < ENOUGH_NEW else None
+
+
+def _joined(
+    partial: Handoff, memory: Memory, transcript: Transcript, news: Sequence[Item], focus: str
+) -> Handoff:
+    project = partial["meta"]["project"]
+    changed = {
+        entry.path for entry in touched(news, Paths(project, transcript.cwd)) if entry.edited
+    }
+    answer = _answer(memory["handoff"], changed)
+    merged = complete(
+        partial,
+        answer,
+        engine=ENGINE,
+        rungs=[{"engine": ENGINE, "result": "ok", "seconds": 0.0}],
+        usage=None,
+        cost_usd=None,
+        seconds=0.0,
+        generated_at=now(),
+    )
+    return audit(merged, Evidence.from_transcript(transcript, partial, focus=focus), answer)
+
+
+def _answer(handoff: Handoff, changed: set[str]) -> ModelAnswer:
+    """Return the judgement of a memory as the answer it once was; files touched since are described by the facts."""
+    state, constraints = handoff["current_state"], handoff["constraints"]
+    summaries: list[FileSummary] = [
+        {"path": entry["path"], "summary": entry["summary"]}
+        for entry in handoff["files_touched"]
+        if entry["summary"] and entry["path"] not in changed
+    ]
+    fields = {
+        "task": handoff["task"],
+        "completed_tasks": _own(handoff["completed_tasks"]),
+        "in_flight": state["in_flight"],
+        "works": _own(state["works"]),
+        "broken": _own(state["broken"]),
+        "rules": [rule["text"] for rule in constraints["rules"]],
+        "ruled_out": constraints["ruled_out"],
+        "file_summaries": summaries,
+        "issues_discovered": handoff["issues_discovered"],
+        "open_questions": _own(handoff["open_questions"]),
+        "next_steps": _own(handoff["next_steps"]),
+        "resume_prompt": handoff["resume_prompt"],
+    }
+    return cast(ModelAnswer, fields)
+
+
+def _own(texts: Sequence[str]) -> list[str]:
+    return [text for text in texts if not is_aged(text)]
