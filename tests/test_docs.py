@@ -184,7 +184,7 @@ def test_every_engine_and_every_variable_of_an_endpoint_is_in_the_readme() -> No
 
 
 def test_the_readme_names_exactly_the_settings_keys_that_are_written() -> None:
-    """One entry in each, and two in SessionStart."""
+    """One entry in each, and three in SessionStart."""
     events = [entry.event for entry in (*ENTRIES, *OPTIONAL)]
 
     assert sorted(re.findall(r"`hooks\.(\w+)`", README)) == sorted(set(events))

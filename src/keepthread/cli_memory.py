@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from keepthread.cli_output import json_option, say
+from keepthread.cli_trust import trust
 from keepthread.errors import KeepthreadError
 
 if TYPE_CHECKING:
@@ -26,9 +27,20 @@ _scope = click.option(
 )
 
 
+_trusted = click.option(
+    "--trusted",
+    is_flag=True,
+    help="For a session to read: no team memory that you do not trust, the first 100, exit code 0.",
+)
+_FOR_SESSION = 100  # entries
+
+
 @click.group()
 def memory() -> None:
     """What this project's team has learned: entries shared through git, and your own."""
+
+
+memory.add_command(trust)
 
 
 @memory.command()
@@ -82,14 +94,17 @@ def add(
 
 
 @memory.command(name="list")
+@_trusted
 @_scope
 @json_option
-def list_(scope: str, as_json: bool) -> None:
+def list_(trusted: bool, scope: str, as_json: bool) -> None:
     """List the entries, the most relevant first."""
     from keepthread.memory import desk
 
-    with _desk(scope) as at:
+    with _desk(scope, trusted=trusted) as at:
         rows = at.listed()
+    if trusted:
+        rows = rows[:_FOR_SESSION]
     _print([desk.as_json(row) for row in rows], desk.list_text(rows), as_json)
 
 
@@ -181,17 +196,18 @@ def search(words: tuple[str, ...], limit: int, scope: str, as_json: bool) -> Non
 
 
 @memory.command()
+@_trusted
 @_scope
 @json_option
-def check(scope: str, as_json: bool) -> None:
+def check(trusted: bool, scope: str, as_json: bool) -> None:
     """Look for entries that are broken, dangerous, expired, double, contradicting or out of reach."""
     from keepthread.memory import desk
 
-    with _desk(scope) as at:
+    with _desk(scope, trusted=trusted) as at:
         found = at.check()
     rows = [{**one._asdict(), "error": one.is_error} for one in found]
     _print(rows, desk.findings_text(found), as_json)
-    if any(one.is_error for one in found):
+    if not trusted and any(one.is_error for one in found):
         raise SystemExit(1)
 
 
@@ -221,13 +237,14 @@ def _place() -> Any:
     return place_of(dict(os.environ), os.getcwd())
 
 
-def _desk(scope: str) -> Desk:
+def _desk(scope: str, *, trusted: bool = False) -> Desk:
     from keepthread.memory.desk import Desk
 
     return Desk(
         _place(),
         scope,
         lambda holder: click.echo(f"Waiting for {holder or 'another process'}", err=True),
+        trusted=trusted,
     )
 
 

@@ -89,6 +89,7 @@ def test_the_table_holds_the_events_and_limits() -> None:
         ("PreCompact", "pre_compact.py", None, 75),
         ("SessionStart", "session_start.py", "compact|resume|fork|startup", 10),
         ("SessionStart", "session_index.py", "compact|resume|fork", 10),
+        ("SessionStart", "team_memory.py", "compact|resume|fork|startup|clear", 10),
         ("PostCompact", "post_compact.py", None, 10),
         ("UserPromptSubmit", "user_prompt_submit.py", None, 10),
     ]

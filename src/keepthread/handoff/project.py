@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from keepthread.handoff.exclude import common_folder
 from keepthread.host.locations import git_root
@@ -16,9 +17,18 @@ def project_key(project: str) -> str:
     """
     if not project:
         return ""
-    import hashlib  # only here: loading OpenSSL costs more than the rest
-
     top = git_root(project) or project
     place = os.path.realpath(common_folder(top) or top)
     place = os.path.dirname(place) if os.path.basename(place) == ".git" else place
-    return hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return sha256_hex(place.encode("utf-8", "surrogatepass"))[:32]
+
+
+def sha256_hex(data: bytes) -> str:
+    """Return the digest, from the interpreter's own module: hashlib loads OpenSSL, which costs more than the rest."""
+    name = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
+    try:
+        return str(__import__(name).sha256(data).hexdigest())
+    except (ImportError, AttributeError):  # an interpreter built without it
+        import hashlib
+
+        return hashlib.sha256(data).hexdigest()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keepthread import files, redact
 from keepthread.errors import KeepthreadError
-from keepthread.memory import entries, keys, places
+from keepthread.memory import entries, keys, places, trust
 from keepthread.memory.entries import Entry
+from keepthread.memory.errors import MemoryProblem
 from keepthread.memory.index import by_relevance, is_over
 from keepthread.memory.places import Place
 from keepthread.memory.search import MOST_HITS
@@ -31,12 +32,19 @@ class Desk:
         place: where they lie.
         scope: "team" or "private" to see only that one.
         waiting: called with whoever holds a memory that has to be waited for.
+        trusted: leave out a team's memory that its user does not trust.
     """
 
     def __init__(
-        self, place: Place, scope: str = "", waiting: Callable[[str], None] | None = None
+        self,
+        place: Place,
+        scope: str = "",
+        waiting: Callable[[str], None] | None = None,
+        *,
+        trusted: bool = False,
     ) -> None:
         self.place = place
+        self._trusted = trusted
         self._scope = scope
         self._waiting = waiting
         self._stack = ExitStack()
@@ -46,7 +54,10 @@ class Desk:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stack.close()
+        with self._stack:
+            for memory in self._opened.values():
+                if memory.changed:
+                    _prepare(self.place, memory)
 
     def memory(self, scope: str) -> Memory:
         """Return the memory of a scope, opened once."""
@@ -60,7 +71,14 @@ class Desk:
         if self._scope:
             return [self.memory(self._scope)]
         there = {"team": self.place.team_path, "private": self.place.private_path}
+        if self._trusted and not self._trusts_team():
+            del there["team"]
         return [self.memory(scope) for scope, path in there.items() if os.path.lexists(path)]
+
+    def _trusts_team(self) -> bool:
+        root = os.path.realpath(self.place.team_path)
+        decisions = trust.read(self.place.private_path)
+        return trust.standing_now(decisions, root) == trust.TRUSTED
 
     def holder(self, key: str) -> Memory:
         """Return the memory that holds a key.
@@ -145,6 +163,14 @@ class Desk:
         safe = redact.text(text, self.place.secrets).encode("utf-8", "replace")
         files.write_private(path, safe)
         return path
+
+
+def _prepare(place: Place, memory: Memory) -> None:
+    """Bring what session starts show up to date; where that fails, they do it."""
+    from keepthread.memory.prepare import prepare
+
+    with suppress(OSError, MemoryProblem):
+        prepare(place, memory)
 
 
 class Said(NamedTuple):

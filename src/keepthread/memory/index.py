@@ -130,11 +130,20 @@ def save(cache: str, rows: Iterable[Row]) -> None:
         OSError: its folder cannot be written.
     """
     data = json.dumps({"shape": _SHAPE, "rows": [*rows]}, ensure_ascii=False, separators=(",", ":"))
+    replace(cache, data.encode("utf-8", "replace"))
+
+
+def replace(cache: str, data: bytes) -> None:
+    """Write a file that can be made anew, mode 0600; it does not wait for the disk.
+
+    Raises:
+        OSError: its folder cannot be written.
+    """
     temp = os.path.join(os.path.dirname(cache), files.TEMP_PREFIX + os.urandom(12).hex())
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, files.PRIVATE_FILE)
     try:
         with os.fdopen(fd, "wb") as file:
-            file.write(data.encode("utf-8", "replace"))
+            file.write(data)
         os.replace(temp, cache)
     except BaseException:
         with suppress(OSError):  # the error that brought us here is the one to report
@@ -146,10 +155,10 @@ def by_relevance(rows: Iterable[Row], now: datetime) -> list[Row]:
     """Return the rows with the most relevant first: valid before expired, newer months first, corrections first."""
 
     def place(row: Row) -> tuple[bool, bool, int, int, float, str]:
-        changed = _changed(row)
-        months = int((now.timestamp() - changed) // (30 * 86400))
+        since = changed(row)
+        months = int((now.timestamp() - since) // (30 * 86400))
         weight = _WEIGHT.get(row.type, len(_WEIGHT))
-        return (bool(row.problem), is_over(row, now), months, weight, -changed, row.key)
+        return (bool(row.problem), is_over(row, now), months, weight, -since, row.key)
 
     return sorted(rows, key=place)
 
@@ -159,7 +168,8 @@ def is_over(row: Row, now: datetime) -> bool:
     return bool(row.expires) and entries.is_expired(entries.Entry(expires=row.expires), now)
 
 
-def _changed(row: Row) -> float:
+def changed(row: Row) -> float:
+    """Return when an entry was changed last, in seconds since 1970: as its head says, else as its file does."""
     return entries.when(row.updated).timestamp() if row.updated else row.stat.changed / 1e9
 
 

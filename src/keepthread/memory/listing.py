@@ -13,7 +13,7 @@ from keepthread.memory.keys import broken_rule, folded
 
 MAX_LISTED = 100_000
 # Our own files and those that git and desktops leave everywhere: no entries, and nothing to report.
-_EXPECTED = frozenset((".lock", ".git", ".gitignore", ".gitattributes", ".DS_Store"))
+_EXPECTED = frozenset((".lock", ".git", ".gitignore", ".gitattributes", ".DS_Store", "trust.json"))
 
 
 class Stat(NamedTuple):

@@ -20,14 +20,13 @@ from keepthread.handoff.exclude import common_folder
 from keepthread.handoff.project import project_key
 from keepthread.host.locations import config_dir, git_root, project_root, state_dir
 from keepthread.host.sessions import sanitised as host_folder_name
-from keepthread.memory import entries
+from keepthread.memory import entries, trust
 from keepthread.memory.directory_by_name import open_beneath, open_root
 from keepthread.memory.entries import Entry
 from keepthread.memory.errors import MemoryProblem, NotFound, Unsafe
-from keepthread.memory.store import Memory
+from keepthread.memory.store import Memory, utc_now
+from keepthread.memory.where import TEAM_FOLDER, named_team
 
-TEAM_FOLDER = ".claude/team-memory"
-_LIMIT = 64 * 1024  # bytes
 # MEMORY.md is made anew on every machine, so that it is nothing to merge.
 IGNORED = b"# keepthread: not shared\n/.lock\n/MEMORY.md\n.tmp-*\n"
 
@@ -71,17 +70,8 @@ def place_of(env: Mapping[str, str], cwd: str) -> Place:
     shared = common_folder(top)
     main = os.path.dirname(shared) if os.path.basename(shared) == ".git" else top
     host = os.path.join(config_dir(env), "projects", host_folder_name(main), "memory")
-    named = _named_team(os.path.join(state, "memory", f"{key}.json"))
+    named = named_team(os.path.join(state, "memory", f"{key}.json"))
     return Place(project, state, key, named, host, tuple(redact.environment_secrets(env)))
-
-
-def _named_team(path: str) -> str:
-    try:
-        found = json.loads(files.read_regular(path, _LIMIT))
-    except (OSError, ValueError, RecursionError):
-        return ""  # none was chosen
-    team = found.get("team") if isinstance(found, dict) else None
-    return team if isinstance(team, str) and os.path.isabs(team) else ""
 
 
 def init(place: Place, folder: str = "") -> str:
@@ -97,10 +87,22 @@ def init(place: Place, folder: str = "") -> str:
         files.write_private(
             place.beside(".json"), json.dumps({"team": place.team}, indent=2).encode() + b"\n"
         )
+    new = not os.path.lexists(place.team_path)
     with _team_memory(place, create=True) as memory:
         _ignore(memory)
         memory.reindex()
+    if new:
+        _vouch(place)
     return place.team_path
+
+
+def _vouch(place: Place) -> None:
+    """Trust a folder that was just made and that nobody else can write in through git."""
+    root = os.path.realpath(place.team_path)
+    if git_root(root):
+        return  # what comes with the repository is for `memory trust` to decide
+    when = utc_now().strftime("%Y-%m-%dT%H:%M:%SZ")
+    trust.decide(place.private_path, root, None, trusted=True, authors=None, when=when)
 
 
 def _ignore(memory: Memory) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
@@ -19,6 +20,7 @@ from keepthread.memory.lock import WAIT, locked
 from keepthread.memory.search import MOST_HITS, Hit, search
 
 MAX_ENTRY = 64 * 1024  # bytes
+_FEW = 50  # files, each of which may wait for the disk
 # The host takes files of these names for instructions wherever it meets them.
 _INSTRUCTIONS = frozenset(
     ("claude.md", "claude.local.md", "agents.md", "agents.override.md", "gemini.md")
@@ -37,6 +39,14 @@ class Stored(NamedTuple):
 def utc_now() -> datetime:
     """Return the time in UTC, to the second."""
     return datetime.now(timezone.utc).replace(microsecond=0)
+
+
+class Change(NamedTuple):
+    """What a file is to become, None for gone; `base` is the version that it has now, "" for none."""
+
+    key: str
+    data: bytes | None
+    base: str
 
 
 class Memory:
@@ -74,6 +84,7 @@ class Memory:
         self._wait = wait
         self._waiting = waiting
         self._known: dict[str, Row] | None = None
+        self.changed = False  # whether anything was stored or removed through this object
 
     @classmethod
     def open(cls, root: str, *, create: bool = False, scope: str = "", cache: str = "") -> Memory:
@@ -189,6 +200,38 @@ class Memory:
                     new, "", f"There is an entry {new!r} already", "Choose another key, or rm it."
                 ) from None
 
+    def replace_all(self, changes: Sequence[Change]) -> dict[str, str]:
+        """Bring files in line with another copy of the memory, byte for byte; what they say is the caller's to check.
+
+        Deletions come first. Return the keys that were left alone, with why: a link or a twin stands there.
+
+        Raises:
+            Conflict: a file is another version by now; nothing is written.
+        """
+        refused = {}
+        together = len(changes) > _FEW and hasattr(os, "sync")
+        with self._changing():
+            for one in changes:
+                if self._version(one.key) != one.base:
+                    raise Conflict(one.key, "")
+            for key, data, _ in sorted(changes, key=lambda one: one.data is not None):
+                try:
+                    if data is None:
+                        self.directory.delete(key)
+                    else:
+                        self.directory.write(key, data, durable=not together)
+                except Unsafe as problem:
+                    refused[key] = problem.rule
+            if together:
+                os.sync()  # one wait for the disk in place of one for each
+        return refused
+
+    def _version(self, key: str) -> str:
+        try:
+            return version(self.directory.read(key))
+        except (NotFound, Unsafe):
+            return ""  # a folder that is a file, or what stands there now, is told of by the write
+
     def rows(self) -> Rows:
         """Return all entries without their bodies, in order of their keys."""
         if self._known is None:
@@ -219,6 +262,7 @@ class Memory:
         """Hold the lock, and leave an index that fits."""
         with locked(self.directory, self._wait, self._waiting):
             yield
+            self.changed = True
             self._write_index(self.rows().rows)
 
     def _write_index(self, rows: Sequence[Row]) -> None:
