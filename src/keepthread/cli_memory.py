@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from keepthread.cli_output import json_option, say
+from keepthread.cli_session import session
 from keepthread.cli_trust import trust
 from keepthread.errors import KeepthreadError
 
@@ -41,6 +42,7 @@ def memory() -> None:
 
 
 memory.add_command(trust)
+memory.add_command(session)
 
 
 @memory.command()

@@ -1,0 +1,56 @@
+"""`memory session`: the running memory of a session. Added to the `memory` commands."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import click
+
+from keepthread.cli_output import json_option, say
+
+
+@click.group()
+def session() -> None:
+    """The running memory of a session: written while it goes on, so that a compaction finds it ready."""
+
+
+@session.command()
+@click.option(
+    "--facts", is_flag=True, help="Without a model: computed from the transcript, for nothing."
+)
+@json_option
+def on(facts: bool, as_json: bool) -> None:
+    """Let a model keep the memory of every session; it costs money, and this says how much at most."""
+    _choose("facts" if facts else "model", as_json)
+
+
+@session.command()
+@json_option
+def off(as_json: bool) -> None:
+    """Keep no memory of sessions, not even of facts; what is stored stays until its session is removed."""
+    _choose("off", as_json)
+
+
+@session.command()
+@json_option
+def status(as_json: bool) -> None:
+    """Say whether it is on, and when this session's was written."""
+    from keepthread.memory.session.status import cost, standing, text
+
+    found = standing(dict(os.environ), os.getcwd())
+    say(json.dumps(found, indent=2) if as_json else f"{text(found)}\n{cost(dict(os.environ))}")
+
+
+def _choose(form: str, as_json: bool) -> None:
+    from keepthread.memory.session.status import choose, cost, standing, text
+
+    env: dict[str, Any] = dict(os.environ)
+    path = choose(form, env)
+    found = standing(env, os.getcwd())
+    if as_json:
+        say(json.dumps(found, indent=2))
+        return
+    told = cost(env) if form == "model" else ""
+    say("\n".join(line for line in (text(found), told, f"Written to {path}") if line))
