@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Sets keepthread up: a virtual environment of its own, the hooks in the host's settings, then the main job once on a
 # sample session. Run again, it upgrades. `./install.sh --test` sets up a second environment beside it and runs all tests.
+# `install.sh --plugin [FOLDER]` makes the environment of the plugin, in its data folder, and writes no settings.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # Whatever its user has set for other work: everything goes into our own virtual environment, and comes from there.
@@ -64,10 +65,15 @@ make_program() { # make_program VENV
   "$1/bin/keepthread" --version >/dev/null 2>&1 || fail "$1/bin/keepthread does not start"
 }
 
-install_product() {
+find_config() {
   [[ -n ${CLAUDE_CONFIG_DIR:-}${HOME:-} ]] || fail "There is no home folder" "Set HOME or CLAUDE_CONFIG_DIR."
-  local config=${CLAUDE_CONFIG_DIR:-${HOME:-}/.claude}
+  config=${CLAUDE_CONFIG_DIR:-${HOME:-}/.claude}
   [[ $config == /* ]] || fail "CLAUDE_CONFIG_DIR is a relative path: $config" "Set it to an absolute path."
+}
+
+install_product() {
+  local config
+  find_config
   local venv=$config/keepthread/venv
   say "1/3  Setting up $venv"
   make_venv "$venv"
@@ -79,6 +85,30 @@ install_product() {
   "$venv/bin/python" -I "$here/templates/sample/run.py"
   say
   say "Installed. Compaction in Claude Code now keeps the thread; check with: $(printf '%q' "$venv/bin/keepthread") doctor"
+}
+
+# The host names the folder only to hooks. From its cache, <plugins>/cache/<marketplace>/keepthread/<version>, it follows.
+plugin_data() {
+  local folder market
+  market=$(basename "$(dirname "$(dirname "$here")")")
+  folder=$(dirname "$(dirname "$(dirname "$(dirname "$here")")")")/data/keepthread-${market//[^A-Za-z0-9_-]/-}
+  [[ $here == */plugins/cache/*/keepthread/* ]] ||
+    fail "this is no installed plugin" "Name its data folder: install.sh --plugin FOLDER"
+  printf '%s' "$folder"
+}
+
+prepare_plugin() { # prepare_plugin [FOLDER]
+  local config data
+  find_config
+  data=${1:-${CLAUDE_PLUGIN_DATA:-}}
+  [[ -n $data ]] || data=$(plugin_data)
+  [[ $data == /* ]] || fail "the plugin's data folder is a relative path: $data" "Name it by an absolute one."
+  say "Setting up $data/venv"
+  make_venv "$data/venv"
+  pip_install "$data/venv" --upgrade "$here"
+  make_program "$data/venv"
+  rm -f "$config/keepthread/plugin-told"
+  say "The plugin is ready. Compaction in Claude Code now keeps the thread."
 }
 
 run_tests() {
@@ -99,6 +129,10 @@ case ${1:-} in
     shift
     run_tests "$@"
     ;;
+  --plugin)
+    shift
+    prepare_plugin "$@"
+    ;;
   "") install_product ;;
-  *) fail "unknown option $1" "Use ./install.sh or ./install.sh --test." ;;
+  *) fail "unknown option $1" "Use ./install.sh, ./install.sh --plugin or ./install.sh --test." ;;
 esac

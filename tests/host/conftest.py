@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from keepthread.host import commands
 from keepthread.host.entries import ENTRIES
 from keepthread.host.install import Report, install, uninstall
 
@@ -29,7 +30,7 @@ class Host:
         self.texts = root / "bundled"
         self.texts.mkdir()
         (self.texts / "handoff.md").write_text(
-            f"---\ndescription: x\n---\n{COMMAND}\n!`__KEEPTHREAD__ handoff`\n"
+            f"---\ndescription: x\n---\n{COMMAND}\n!`{commands.PROGRAM} handoff`\n"
         )
         self.folder.mkdir(mode=0o700)
 

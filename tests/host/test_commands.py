@@ -150,7 +150,7 @@ def test_every_bundled_command_carries_the_marker_and_no_placeholder_is_left() -
 
 def test_backslashes_of_windows_become_slashes(tmp_path: Path) -> None:
     """Git Bash takes a backslash for an escape."""
-    (tmp_path / "x.md").write_text("__KEEPTHREAD__")
+    (tmp_path / "x.md").write_text(commands.PROGRAM)
 
     assert commands.bundled(str(tmp_path), r"C:\v\Scripts\keepthread.exe") == {
         "x.md": b"C:/v/Scripts/keepthread.exe"

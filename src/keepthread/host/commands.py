@@ -13,7 +13,8 @@ from keepthread import files
 from keepthread.errors import KeepthreadError
 
 MARKER = "<!-- keepthread command: written by keepthread install, replaced when it is run again -->"
-PROGRAM = "__KEEPTHREAD__"  # stands in the bundled texts for the program, quoted for the shell
+# What runs the program in the bundled texts: right as it stands in the plugin, whose folder the host puts in.
+PROGRAM = '"${CLAUDE_PLUGIN_ROOT}/bin/keepthread"'
 _LIMIT = 1 << 20
 _PREFIX = "keepthread-"
 
