@@ -36,6 +36,7 @@ def test_help_names_every_command(person: Person) -> None:
 
     assert commands == (
         [
+            "diff",
             "doctor",
             "eval",
             "handoff",

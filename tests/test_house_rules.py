@@ -140,12 +140,20 @@ def test_only_the_hook_edge_catches_everything() -> None:
 
 LIGHT = {
     "keepthread",
+    "keepthread.economy",
+    "keepthread.economy.spill",
+    "keepthread.economy.spill_shapes",
+    "keepthread.economy.line",
+    "keepthread.economy.pace",
+    "keepthread.economy.spill_store",
     "keepthread.errors",
     "keepthread.files",
     "keepthread.handlers",
     "keepthread.handling",
     "keepthread.handling.prompts",
     "keepthread.handling.starts",
+    "keepthread.handling.status_line",
+    "keepthread.handling.tools",
     "keepthread.handling.turns",
     "keepthread.handoff",
     "keepthread.handoff.alive",
@@ -156,6 +164,8 @@ LIGHT = {
     "keepthread.host",
     "keepthread.host.events",
     "keepthread.host.locations",
+    "keepthread.host.thresholds",
+    "keepthread.host.windows",
     "keepthread.log",
     "keepthread.memory",
     "keepthread.memory.session",
@@ -195,7 +205,9 @@ json.dump(sorted(new), open(sys.argv[3], "w"))
 """
 
 
-@pytest.mark.parametrize("hook", ["session_start", "session_index", "user_prompt_submit"])
+@pytest.mark.parametrize(
+    "hook", ["session_start", "session_index", "user_prompt_submit", "post_tool_use", "status_line"]
+)
 def test_hooks_of_the_hot_path_import_the_standard_library_alone(hook: str, tmp_path: Path) -> None:
     """SessionStart and UserPromptSubmit are paid for at each start and prompt: few imports, none of them heavy."""
     event = {
@@ -205,7 +217,14 @@ def test_hooks_of_the_hot_path_import_the_standard_library_alone(hook: str, tmp_
         "hook_event_name": "SessionStart",
         "source": "compact",
         "prompt": "hello",
+        "prompt_id": "p",
+        "tool_name": "Bash",
+        "tool_use_id": "t",
+        "tool_response": {"stdout": "x" * 5_000, "stderr": ""},
     }
+    settings = tmp_path / "home" / ".claude" / "keepthread" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"spill": true}')
     listing = tmp_path / "modules.json"
 
     subprocess.run(

@@ -8,29 +8,18 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 import click
 
 from keepthread import __version__
+from keepthread.cli_handoffs import diff, handoff, session_option, show
 from keepthread.cli_memory import memory
 from keepthread.cli_output import json_option, say
 from keepthread.errors import KeepthreadError
 from keepthread.handlers import guard, log_bug
 
 OK, REFUSED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
-
-_session = click.option(
-    "--session", default="", metavar="ID", help="The session; by default this project's newest."
-)
-_format = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["md", "json", "context", "index"]),
-    default="md",
-    show_default=True,
-    help="Markdown, JSON, or one of the two texts that are put back into the context.",
-)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -39,7 +28,8 @@ def cli() -> None:
     """Keep the thread of a long coding-agent session across compaction."""
 
 
-cli.add_command(memory)
+for command in (handoff, show, diff, memory):
+    cli.add_command(command)
 
 _scope = click.option(
     "--scope",
@@ -94,60 +84,6 @@ def _print_report(report: Any, as_json: bool) -> None:
 
 
 @cli.command()
-@click.option(
-    "--transcript", default="", metavar="FILE", help="Print this file's handoff and store nothing."
-)
-@_session
-@click.option(
-    "--engine", default="", metavar="NAME", help="Ask this engine instead of KEEPTHREAD_ENGINE."
-)
-@click.option(
-    "--note", default="", metavar="TEXT", help="What the handoff should pay attention to."
-)
-@click.option(
-    "--out", type=click.Path(dir_okay=False), default=None, metavar="FILE", help="Write it to FILE."
-)
-@_format
-def handoff(
-    transcript: str, session: str, engine: str, note: str, out: str | None, form: str
-) -> None:
-    """Take a handoff now: store it, and print it."""
-    from keepthread.ondemand import Format, Wish, deliver, make, shown
-
-    env = dict(os.environ)
-    made = make(Wish(transcript, session, engine, note), env, os.getcwd())
-    reason = made["meta"]["reason"]
-    if made["meta"]["status"] == "partial" and reason != "engine_facts":
-        click.echo(
-            f"keepthread: only partial ({reason or 'no answer'}): computed from the transcript\n"
-            "  `keepthread doctor` says which engine would answer and why.",
-            err=True,
-        )
-    text = shown(made, cast(Format, form), env)
-    if out is None:
-        say(text)
-    else:
-        deliver(text, out)
-        say(f"Written to {out}")
-
-
-@cli.command()
-@_session
-@click.option("--list", "listing", is_flag=True, help="List the sessions that have a handoff.")
-@_format
-def show(session: str, listing: bool, form: str) -> None:
-    """Print the stored handoff of a session."""
-    from keepthread.diagnose.status import list_handoffs
-    from keepthread.ondemand import Format, shown, stored
-
-    env = dict(os.environ)
-    if listing:
-        say(list_handoffs(env))
-        return
-    say(shown(stored(session, env, os.getcwd()), cast(Format, form), env))
-
-
-@cli.command()
 @click.argument("text", required=False, metavar="TEXT")
 @click.option(
     "--session",
@@ -167,7 +103,7 @@ def pin(text: str | None, session: str | None) -> None:
 
 
 @cli.command()
-@_session
+@session_option
 @json_option
 def pins(session: str, as_json: bool) -> None:
     """List what is pinned in this project and in its session."""
@@ -179,7 +115,7 @@ def pins(session: str, as_json: bool) -> None:
 
 @cli.command()
 @click.argument("number", type=click.IntRange(min=1), metavar="N")
-@_session
+@session_option
 def unpin(number: int, session: str) -> None:
     """Take off the pin that `keepthread pins` lists under N."""
     from keepthread.ondemand import unpin as take_off

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from keepthread import files, redact
+from keepthread.handoff.history import FOLDER as EARLIER
 from keepthread.handoff.lock import locked
 
 _LIMIT = 8 * 1024 * 1024  # bytes of one file
@@ -77,7 +78,11 @@ def _folders(state: str) -> list[str]:
         folders = [entry for entry in listing if entry.is_dir(follow_symlinks=False)]
         found = [(entry.stat(follow_symlinks=False).st_mtime, entry.path) for entry in folders]
     pins = os.path.join(state, "pins")
-    return [pins] * os.path.isdir(pins) + [path for _, path in sorted(found)]
+    every = [pins] * os.path.isdir(pins)
+    for _, path in sorted(found):
+        inner = os.path.join(path, EARLIER)
+        every += [path, inner] if os.path.isdir(inner) else [path]
+    return every
 
 
 def _in_folder(folder: str, secrets: Sequence[str]) -> Iterator[Leak]:
@@ -92,7 +97,12 @@ def _in_folder(folder: str, secrets: Sequence[str]) -> Iterator[Leak]:
         with suppress(OSError):  # no regular file, or not ours to read
             rules = _rules(files.read_regular(path, _LIMIT), secrets)
             if rules:
-                yield Leak(path, os.path.basename(folder), rules)
+                yield Leak(path, _owner(folder), rules)
+
+
+def _owner(folder: str) -> str:
+    above, name = os.path.split(folder)
+    return os.path.basename(above) if name == EARLIER else name
 
 
 def _rules(data: bytes, secrets: Sequence[str]) -> list[str]:

@@ -17,6 +17,7 @@ from keepthread import files, log
 from keepthread.handoff.alive import running
 from keepthread.handoff.cleared import FOLDER as CLEARED
 from keepthread.handoff.cleared import LASTS
+from keepthread.handoff.history import FOLDER as EARLIER
 from keepthread.handoff.inject import read_json
 from keepthread.handoff.lock import at_once
 
@@ -26,9 +27,8 @@ _JUMP = 7  # days; a clock that says so much has passed may only have jumped
 _GONE = ".gone-"
 # Beyond the handoff and what is shown of it: made again with the next one, or kept for people and for comparison.
 # The last one is written with every handoff: while it is there, a session is whole.
-_OUTPUTS = (
-    "outputs"  # a folder: long results of tools, which a session of so long ago asks for no more
-)
+# Folders: long results of tools, which a session of so long ago asks for no more, and the handoffs before the last.
+_FOLDERS = ("outputs", EARLIER)
 _EXTRAS = (
     "host-summary.md",
     "upgrade.json",
@@ -130,7 +130,7 @@ def _without_old(
 
 
 def _is_whole(folder: str) -> bool:
-    return any(os.path.lexists(os.path.join(folder, name)) for name in (_EXTRAS[-1], _OUTPUTS))
+    return any(os.path.lexists(os.path.join(folder, name)) for name in (_EXTRAS[-1], *_FOLDERS))
 
 
 def _if_unused(session: _Session, act: Callable[[_Session], bool]) -> bool:
@@ -153,10 +153,12 @@ def _take_away(session: _Session) -> bool:
 
 
 def _slim(session: _Session) -> bool:
-    outputs = os.path.join(session.path, _OUTPUTS)
-    removed = os.path.isdir(outputs) and not os.path.islink(outputs)
-    if removed:
-        _remove(outputs)
+    removed = False
+    for name in _FOLDERS:
+        inner = os.path.join(session.path, name)
+        if os.path.isdir(inner) and not os.path.islink(inner):
+            _remove(inner)
+            removed = True
     for name in _EXTRAS:
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(session.path, name))
@@ -169,9 +171,10 @@ def _slim(session: _Session) -> bool:
 def _remove(folder: str) -> None:
     with suppress(OSError):  # another process is at it
         names = os.listdir(folder)
-        if _OUTPUTS in names and not os.path.islink(os.path.join(folder, _OUTPUTS)):
-            _remove(os.path.join(folder, _OUTPUTS))
-            names.remove(_OUTPUTS)
+        for inner in [name for name in _FOLDERS if name in names]:
+            if not os.path.islink(os.path.join(folder, inner)):
+                _remove(os.path.join(folder, inner))
+                names.remove(inner)
         for name in names:
             os.unlink(os.path.join(folder, name))
         os.rmdir(folder)

@@ -1,7 +1,7 @@
 """One session's handoff on disk: each file private and whole, an older or lesser handoff never over a better one.
 
     <state>/sessions/<key>/   handoff.md, index.json, handoff.json, upgrade.json, context.json, host-summary.md,
-                              worker.json
+                              worker.json, earlier/ (the handoffs before it)
     <state>/positions/<uuid>  the session whose handoff ends at that record: a fork finds what it continues
 
 context.json is written last: it is what SessionStart reads, so a handoff counts once it is there.
@@ -18,6 +18,7 @@ from time import time
 from typing import Any, cast
 
 from keepthread import files
+from keepthread.handoff import history
 from keepthread.handoff.late import UPGRADE
 from keepthread.handoff.lock import locked
 from keepthread.handoff.model import Handoff
@@ -89,8 +90,11 @@ def save(
         contents[UPGRADE] = _dumped(_upgrade(context, upgrade))
     contents[CONTEXT] = _dumped(context)
     with locked(folder):
-        if not _may_replace(state, handoff, replaced):
-            return False
+        stored = load(state, meta["session_id"])
+        if stored is not None:
+            if not _may_replace(state, stored, handoff, replaced):
+                return False
+            history.keep(folder, os.path.join(folder, HANDOFF), stored, handoff)
         _write_together(folder, contents)
     _remember_position(state, meta["transcript"]["last_uuid"], meta["session_id"])
     return True
@@ -210,9 +214,8 @@ def _is_handoff(value: dict[str, Any]) -> bool:
     )
 
 
-def _may_replace(state: str, new: Handoff, replaced: Handoff | None) -> bool:
-    stored = load(state, new["meta"]["session_id"])
-    if stored is None or (replaced is not None and _position(stored) == _position(replaced)):
+def _may_replace(state: str, stored: Handoff, new: Handoff, replaced: Handoff | None) -> bool:
+    if replaced is not None and _position(stored) == _position(replaced):
         return True
     if _age(stored) > _age(new):
         return False
