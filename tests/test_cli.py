@@ -36,6 +36,7 @@ def test_help_names_every_command(person: Person) -> None:
 
     assert commands == (
         [
+            "completion",
             "diff",
             "doctor",
             "eval",
@@ -670,3 +671,26 @@ def test_a_folder_that_is_gone_is_named(person: Person, tmp_path: Path) -> None:
         ran.stderr
         == "keepthread: The current folder no longer exists\n  Go to another one first.\n"
     )
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_completion_script_asks_the_program_itself(person: Person, shell: str) -> None:
+    """By the variable that click answers to."""
+    script = person.ok("completion", shell)
+
+    assert f"_KEEPTHREAD_COMPLETE={shell}_complete" in script
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"), [("keepthread pi", {"pin", "pins"}), ("keepthread show --li", {"--list"})]
+)
+def test_commands_and_options_are_completed(person: Person, words: str, offered: set[str]) -> None:
+    """As bash asks for it."""
+    person.set(
+        _KEEPTHREAD_COMPLETE="bash_complete",
+        COMP_WORDS=words,
+        COMP_CWORD=str(len(words.split()) - 1),
+    )
+    ran = person.run()
+
+    assert {line.partition(",")[2] for line in ran.out.splitlines()} == offered

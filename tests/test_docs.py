@@ -27,7 +27,7 @@ DOCS = README + "".join(
 # Fields of Config that no variable sets.
 COMPUTED = {"user", "problems", "unnarrowed"}
 # A word that keepthread puts into the environment of its children to find them again; nobody sets it.
-INTERNAL = {"KEEPTHREAD_RUN"}
+INTERNAL = {"KEEPTHREAD_RUN", "KEEPTHREAD_COMPLETE"}
 
 
 def section(title: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from keepthread import __version__
+from keepthread.cli_context import statusline, thresholds
 from keepthread.cli_handoffs import diff, handoff, session_option, show
 from keepthread.cli_memory import memory
 from keepthread.cli_output import json_option, say
@@ -28,7 +29,7 @@ def cli() -> None:
     """Keep the thread of a long coding-agent session across compaction."""
 
 
-for command in (handoff, show, diff, memory):
+for command in (handoff, show, diff, memory, thresholds, statusline):
     cli.add_command(command)
 
 _scope = click.option(
@@ -47,7 +48,7 @@ _dry = click.option("--dry-run", is_flag=True, help="Print the change as a diff 
 @json_option
 def install(scope: str, dry_run: bool, as_json: bool) -> None:
     """Write keepthread's hooks and commands into the host's settings."""
-    from keepthread.host.install import install_here
+    from keepthread.installing import install_here
 
     _print_report(
         install_here(dict(os.environ), os.getcwd(), scope=scope, dry_run=dry_run), as_json
@@ -65,12 +66,13 @@ def install(scope: str, dry_run: bool, as_json: bool) -> None:
 @json_option
 def uninstall(scope: str, dry_run: bool, purge: bool, as_json: bool) -> None:
     """Take everything out again that install wrote, and nothing else."""
-    from keepthread.host.install import uninstall_here
+    from keepthread.installing import may_purge, uninstall_here
 
-    _print_report(
-        uninstall_here(dict(os.environ), os.getcwd(), scope=scope, dry_run=dry_run, purge=purge),
-        as_json,
-    )
+    env, cwd = dict(os.environ), os.getcwd()
+    asked = not (purge or dry_run or as_json) and sys.stdin.isatty() and sys.stdout.isatty()
+    if asked and (state := may_purge(env, cwd, scope)):
+        purge = click.confirm(f"Remove {state} too, with all handoffs, pins and private memories?")
+    _print_report(uninstall_here(env, cwd, scope=scope, dry_run=dry_run, purge=purge), as_json)
 
 
 def _print_report(report: Any, as_json: bool) -> None:
@@ -207,6 +209,20 @@ def report(out: str) -> None:
     with _progress() as step:
         told = write_report(dict(os.environ), os.getcwd(), out, progress=step)
     say(told)
+
+
+@cli.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), metavar="SHELL")
+def completion(shell: str) -> None:
+    """Print the script that completes keepthread's commands and options in bash, zsh or fish."""
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    if kind is None:  # this version of click has dropped it
+        raise KeepthreadError(f"There is no completion for {shell}")
+    made = kind(cli, {}, "keepthread", "_KEEPTHREAD_COMPLETE")
+    # Without source(), which starts bash to look at its version.
+    say(made.source_template % made.source_vars())
 
 
 @contextmanager
