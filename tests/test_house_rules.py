@@ -23,7 +23,17 @@ FLOORS = [
     {"detached", "errors", "files", "log", "resources", "__init__"},
     {"host", "transcript", "redact"},
     {"handoff", "engines"},
-    {"launch", "worker", "ondemand", "carried", "memory", "evaluate", "economy", "running"},
+    {
+        "launch",
+        "worker",
+        "ondemand",
+        "installing",
+        "carried",
+        "memory",
+        "evaluate",
+        "economy",
+        "running",
+    },
     {"handlers", "handling", "diagnose"},
     {
         "cli",

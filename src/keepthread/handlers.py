@@ -27,10 +27,10 @@ def main(name: str) -> None:
     if env.get("KEEPTHREAD_CHILD"):
         return  # this is the model call of a hook: answering its events would start another one
     run = Run(name, env, started)
-    event = parse(data)
+    event = parse(data) or (Event({}) if name in LINES else None)
     if event is None:
         run.log("", "ignored", "stdin held no JSON object")
-    elif not event.session_id:
+    elif not event.session_id and name not in LINES:
         run.log("", "ignored", "the event names no session")
     elif not event.agent_id:  # a subagent's compaction is not the session's
         _answer(event, run)
@@ -41,10 +41,10 @@ def _answer(event: Event, run: Run) -> None:
         text = HANDLERS[run.name](event, run)
     except KeepthreadError as problem:
         run.log(event.session_id, "failed", problem.message)
-        return
+        text = LINES.get(run.name, "")
     except Exception as problem:
         run.log(event.session_id, "failed", f"bug: {where(problem)}")
-        return
+        text = LINES.get(run.name, "")
     try:
         write_out(text)
     except OSError as problem:
@@ -106,6 +106,10 @@ HANDLERS: Mapping[str, Handler] = {
     "team_memory": _in("memories", "team_memory"),
     "user_prompt_submit": _in("prompts", "user_prompt_submit"),
     "session_end": _in("endings", "session_end"),
+    "status_line": _in("status_line", "status_line"),
     "stop": _in("turns", "stop"),
     "post_tool_use": _in("tools", "post_tool_use"),
 }
+
+# What is printed when a handler fails whose every run owes a line; it is also asked where no event names a session.
+LINES: Mapping[str, str] = {"status_line": "keepthread: see `keepthread logs`"}

@@ -305,6 +305,7 @@ def test_what_session_start_needs_is_stored_once(tmp_path: Path) -> None:
         "join": 1.0,
         "budget": 9900,
         "index": 4000,
+        "memory_budget": 6000,
         "sources": ["compact", "resume", "fork"],
         "disable": False,
         "document": "docs/handoff-context.md",
@@ -312,6 +313,7 @@ def test_what_session_start_needs_is_stored_once(tmp_path: Path) -> None:
         "spill": False,
         "spill_chars": 8000,
         "spill_turn_chars": 200_000,
+        "max_transcript_bytes": 0,
     }
     assert (path.stat().st_mode & 0o777, state.stat().st_mode & 0o777) == (0o600, 0o700)
     assert not store_resolved(str(state), config)

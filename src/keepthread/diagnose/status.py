@@ -9,6 +9,9 @@ from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from keepthread import log
+from keepthread.economy.forecast import in_force_for, model_here
+from keepthread.economy.gauge import PACE_LIMIT, gauge, told
+from keepthread.economy.pace import pace
 from keepthread.engines.caps import spending
 from keepthread.errors import KeepthreadError
 from keepthread.handoff import circuit
@@ -20,7 +23,6 @@ from keepthread.host.config import Config
 from keepthread.host.config import load as load_config
 from keepthread.host.locations import config_dir, project_root, state_dir
 from keepthread.host.sessions import find_transcript, newest_session
-from keepthread.host.windows import window_of
 from keepthread.transcript.model import Transcript
 from keepthread.transcript.read import read_transcript
 
@@ -31,13 +33,14 @@ class Status(NamedTuple):
     """What was found.
 
     `shape` is what `--json` prints: {session, handoff: {status, reason, engine, age_s}, circuit, context: {tokens,
-    estimated, window, share}, compactions, calls_last_hour, spent_today_usd}, None where nothing is known. `stored` is
-    the handoff itself; `notes` are lines for people: a worker that runs, a document left alone, the last failure,
-    settings that cannot be used.
+    estimated, window, share, and what else `economy.gauge` tells}, compactions, calls_last_hour, spent_today_usd}, None
+    where nothing is known. `stored` is the handoff itself; `about_context` and `notes` are lines for people: the
+    context; a worker that runs, a document left alone, the last failure, settings that cannot be used.
     """
 
     shape: dict[str, Any]
     stored: Handoff | None
+    about_context: list[str]
     notes: list[str]
 
 
@@ -48,24 +51,25 @@ def read_status(env: Mapping[str, str], cwd: str) -> Status:
         KeepthreadError: there is no configuration folder.
     """
     folder, state = config_dir(env), state_dir(env)
-    session, path = _session(env, folder, cwd)
+    session, path = session_here(env, folder, cwd)
     handoff = load(state, session) if session else None
     worker = read_worker(state, session) if session else None
     transcript = _transcript(path)
-    spent = spending(state)
+    spent, config = spending(state), load_config(env, folder)
+    context, about = _context(transcript, env, folder, cwd, config.max_transcript_bytes)
     shape = {
         "session": session or None,
         "handoff": _handoff(handoff),
         "circuit": circuit.state(worker, time.time()),
-        "context": _context(transcript),
+        "context": context,
         "compactions": transcript.boundaries if transcript else None,
         "calls_last_hour": spent.calls_last_hour,
         "spent_today_usd": round(spent.spent_today_usd, 4),
     }
-    return Status(shape, handoff, _notes(handoff, worker, load_config(env, folder), state))
+    return Status(shape, handoff, about, _notes(handoff, worker, config, state))
 
 
-def _session(env: Mapping[str, str], folder: str, cwd: str) -> tuple[str, str]:
+def session_here(env: Mapping[str, str], folder: str, cwd: str) -> tuple[str, str]:
     """Return the session's id and its transcript's path, "" when there is none."""
     session = env.get("CLAUDE_CODE_SESSION_ID", "")
     if session:
@@ -97,16 +101,21 @@ def _age(stamp: str) -> int | None:
     return max(0, int((datetime.now(timezone.utc) - made).total_seconds()))
 
 
-def _context(transcript: Transcript | None) -> dict[str, Any] | None:
+def _context(
+    transcript: Transcript | None, env: Mapping[str, str], folder: str, cwd: str, most: int
+) -> tuple[dict[str, Any] | None, list[str]]:
+    """Return the context for `--json` and as lines; `most` bytes of transcript need no warning, 0: any number."""
     if transcript is None:
-        return None
-    tokens, window = transcript.tokens, window_of(transcript.model)
-    return {
-        "tokens": tokens.total,
-        "estimated": tokens.reported == 0,
-        "window": window,
-        "share": round(tokens.total / window, 3) if window else None,
-    }
+        return None, []
+    last, project = pace(transcript.path, limit=PACE_LIMIT), project_root(env, cwd)
+    last.model, last.tokens = transcript.model, transcript.tokens.reported
+    point, _ = in_force_for(model_here(env, folder, project, last), env, folder, project)
+    context = gauge(transcript, point, last)
+    lines = told(context, point)
+    if 0 < most < transcript.size:
+        told_size = f"{transcript.size:,} bytes, over KEEPTHREAD_MAX_TRANSCRIPT_BYTES ({most:,})"
+        lines.append(f"Transcript   {told_size}: `/handoff`, then a new session, makes a small one")
+    return {**context, "transcript_bytes": transcript.size}, lines
 
 
 def _notes(
@@ -139,11 +148,8 @@ def render_status(found: Status) -> str:
     if not shape["session"]:
         return "\n".join(["No session of this project was found.", *found.notes])
     lines = [f"Session      {shape['session']}", *_about_handoff(found)]
-    if context := shape["context"]:
-        about = "~ est " if context["estimated"] else ""
-        share = f", {context['share']:.0%} of {context['window']:,}" if context["window"] else ""
-        lines.append(f"Context      {about}{context['tokens']:,} tokens{share}")
-        lines.append(f"Compactions  {shape['compactions']}")
+    if found.about_context:
+        lines += [*found.about_context, f"Compactions  {shape['compactions']}"]
     if shape["calls_last_hour"] or shape["spent_today_usd"]:
         calls, spent = shape["calls_last_hour"], shape["spent_today_usd"]
         lines.append(f"Spent        {calls} calls in the last hour, {spent:.2f} USD today")

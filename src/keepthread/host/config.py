@@ -47,6 +47,7 @@ class Config:
     spill: bool = False
     spill_chars: int = 8_000
     spill_turn_chars: int = 200_000
+    max_transcript_bytes: int = 0
     window: int = 0
     command: str = ""
     off_projects: tuple[str, ...] = ()
@@ -114,6 +115,7 @@ def store_resolved(state_dir: str, config: Config) -> bool:
         "spill": base.spill,
         "spill_chars": base.spill_chars,
         "spill_turn_chars": base.spill_turn_chars,
+        "max_transcript_bytes": base.max_transcript_bytes,
     }
     data = json.dumps(stored, indent=2).encode() + b"\n"
     path = os.path.join(state_dir, "settings.json")

@@ -162,6 +162,7 @@ ALL: Mapping[str, Reader] = {
     "spill": _switch,
     "spill_chars": _whole(2_000, 1_000_000),
     "spill_turn_chars": _whole(0),
+    "max_transcript_bytes": _whole(0),
     "window": _whole(0),
     "command": _words,
     "off_projects": _folders,
