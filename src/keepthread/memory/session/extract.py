@@ -88,8 +88,7 @@ def ask(
     if result is None or outcome.answer is None:
         return Update(None, outcome.reason or "bad_answer", outcome.cost_usd, told)
     answer = cast(MemoryAnswer, outcome.answer.document)
-    known = before["extras"] if before else None
-    extras = by_model(answer, known, result, asking.evidence)
+    extras = by_model(answer, asking.known, result, asking.evidence)
     memory = _memory(result, extras, "model", tokens, setting.secrets)
     return Update(memory, "", outcome.cost_usd, told)
 
@@ -103,12 +102,14 @@ class _Asking:
         self.setting = setting
         self.started = time.monotonic()
         previous = _previous(job.session_id, before, setting.state)
+        # What code put under the headings is in the facts already.
+        self.known = before["extras"] if before and before["form"] == "model" else None
         self.partial = computed(job, transcript, previous, setting.secrets)
         self.evidence = Evidence.from_transcript(transcript, self.partial)
         self.material = Material(
             self.partial,
             _news(transcript, previous),
-            memory=told(before["extras"]) if before else "",
+            memory=told(self.known) if self.known else "",
             template="memory",
             secrets=known_secrets(transcript, setting.secrets),
         )
