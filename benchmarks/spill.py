@@ -3,8 +3,8 @@
     python -m benchmarks.spill PATH... [--limit N] [--turn N]
 
 Every result of a tool that an event would bring to the hook is taken from the transcripts (files, or folders of them)
-and shortened as the hook does it, into a folder that is removed. What the client of today cuts itself is left out of the
-savings. Tokens are estimated from the text, and the last share is that of all tool results, also those that are never
+and shortened as the hook does it, into a folder that is removed. What the client of today cuts itself counts as no
+saving. Tokens are estimated from the text, and the last share is that of all tool results, also those that are never
 shortened. A token once in the context is sent again with each later request of its session: the table counts what
 enters, not what is billed.
 """

@@ -73,7 +73,7 @@ def taken_in(state: str, session: str, turn: str, call: str, size: int) -> int:
     try:
         if not os.path.lexists(path):
             files.make_private(folder)
-            _forget_turns(folder)
+            _forget_turns(folder, os.path.basename(path))
         files.append_line(path, line, rotate_at=_TURN_LIMIT * 2)
         noted = files.read_regular(path, _TURN_LIMIT)
     except OSError as problem:
@@ -90,10 +90,12 @@ def _sizes(noted: bytes) -> dict[str, int]:
     return sizes
 
 
-def _forget_turns(folder: str) -> None:
+def _forget_turns(folder: str, spare: str) -> None:
     for name in os.listdir(folder):
-        if name.startswith(_TURN):
-            with suppress(OSError):  # another call of the new turn was faster
+        if (
+            name.startswith(_TURN) and name != spare
+        ):  # another call of this turn may be there already
+            with suppress(OSError):  # or do the same
                 os.unlink(os.path.join(folder, name))
 
 

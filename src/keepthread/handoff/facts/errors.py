@@ -34,7 +34,8 @@ _TELLING = lazy(
     re.IGNORECASE,
 )
 _NOISE = lazy(
-    r"^\s*(?:at .+:\d+|\^+|[-=_~*#.\s|]+|File \".*\", line \d+.*|npm (?:ERR!|error) A complete log.*)$"
+    r"^\s*(?:at .+:\d+|\^+|[-=_~*#.\s|]+|File \".*\", line \d+.*|npm (?:ERR!|error) A complete log.*"
+    r"|\[keepthread: .*)$"  # what a shortened result says of itself
 )
 _TAG = lazy(r"</?(?:tool_use_error|error|stderr|stdout)>")
 
