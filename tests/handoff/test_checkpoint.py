@@ -242,7 +242,7 @@ def test_a_reader_who_was_late_is_refused_and_told_so(file, outlet, monkeypatch)
     early = read_transcript(str(file.path))
     file.user("And now the moons")
     newer = take(job(file), outlet).handoff
-    monkeypatch.setattr(checkpoint, "_read", lambda path: early)
+    monkeypatch.setattr(checkpoint, "_read", lambda path, index: early)
     taken = take(job(file), outlet)
     assert taken.refused
     assert load(outlet.state, SESSION) == newer
@@ -271,7 +271,7 @@ def test_a_refused_save_is_logged_as_one_and_starts_no_worker(file, outlet, home
     early = read_transcript(str(file.path))
     file.user("And now the moons")
     take(job(file), outlet._replace(state=state))
-    monkeypatch.setattr(checkpoint, "_read", lambda path: early)
+    monkeypatch.setattr(checkpoint, "_read", lambda path, index: early)
     monkeypatch.setattr(
         "keepthread.launch.start", lambda *given: pytest.fail("a worker was started")
     )

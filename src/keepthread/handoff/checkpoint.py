@@ -12,6 +12,7 @@ from keepthread.errors import KeepthreadError
 from keepthread.handoff.alive import running
 from keepthread.handoff.facts.collect import collect
 from keepthread.handoff.facts.git import git_state
+from keepthread.handoff.facts_index.opened import Index, opened
 from keepthread.handoff.kept_words import UPDATE, note, with_notes
 from keepthread.handoff.merge import carry
 from keepthread.handoff.model import Git, Handoff, Reason, Trigger
@@ -75,9 +76,10 @@ def take(
         OSError: the state folder cannot be written.
     """
     started = time.monotonic()
-    transcript = _read(job.transcript_path)
+    index = opened(outlet.state, job.session_id, job.transcript_path)
+    transcript = _read(job.transcript_path, index)
     if transcript is not None and job.trigger == "auto" and _ends_with_reply(transcript):
-        transcript = _with_pending_prompt(transcript)
+        transcript = _with_pending_prompt(transcript, index)
     previous = _previous(job.session_id, transcript, outlet.state)
     if transcript is None:
         return _without_transcript(job, outlet, previous)
@@ -97,9 +99,11 @@ def take(
     chosen = reason is not None
     if not _has_talk(transcript):  # there is nothing to ask a model about
         reason = reason or ("engine_facts" if transcript.items else "no_transcript")
-    handoff = _collect(job, transcript, previous, ordinal)
+    before = index.before(transcript, previous) if index else None
+    handoff = _collect(job, transcript, previous, ordinal, before)
     handoff["meta"]["reason"] = reason
-    handoff = without(handoff, transcript, outlet.secrets)
+    searched = index.searched() if index else ()
+    handoff = without(handoff, transcript, outlet.secrets, before=before or (), searched=searched)
     if little and not chosen:  # too little is new to pay for a model call
         handoff["meta"]["reason"], handoff["meta"]["engine"] = "engine_facts", UPDATE
     if previous is not None:
@@ -203,9 +207,9 @@ def now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def _read(path: str) -> Transcript | None:
+def _read(path: str, index: Index | None = None) -> Transcript | None:
     try:
-        return read_transcript(path) if path else None
+        return read_transcript(path, known=index.known if index else None) if path else None
     except (KeepthreadError, OSError):
         return None  # the caller says so: the handoff's reason becomes no_transcript
 
@@ -217,7 +221,7 @@ def _ends_with_reply(transcript: Transcript) -> bool:
     return isinstance(last, Message) and last.via == "reply"
 
 
-def _with_pending_prompt(transcript: Transcript) -> Transcript:
+def _with_pending_prompt(transcript: Transcript, index: Index | None) -> Transcript:
     """Return the transcript once the prompt that met the full context is in it, or as it was.
 
     Measured on the client: an automatic compaction comes between a typed prompt and its record, which the host writes
@@ -230,7 +234,7 @@ def _with_pending_prompt(transcript: Transcript) -> Transcript:
             grown = os.stat(transcript.path).st_size > transcript.size
         except OSError:
             break
-        newer = _read(transcript.path) if grown else None
+        newer = _read(transcript.path, index) if grown else None
         if newer is not None and not _ends_with_reply(newer):
             return newer
     return transcript
@@ -293,10 +297,16 @@ def _ordinal(transcript: Transcript, previous: Handoff | None) -> int:
     return transcript.boundaries + 1
 
 
-def _collect(job: Job, transcript: Transcript, previous: Handoff | None, ordinal: int) -> Handoff:
+def _collect(
+    job: Job,
+    transcript: Transcript,
+    previous: Handoff | None,
+    ordinal: int,
+    before: Sequence[Item] | None = None,
+) -> Handoff:
     project = job.project or project_root({}, "", transcript.cwd) or transcript.cwd
     earlier: Sequence[Message] = ()
-    if previous is None and transcript.boundary is not None:
+    if before is None and previous is None and transcript.boundary is not None:
         earlier = earlier_prompts(transcript.path, transcript.boundary.offset, limit=_EARLIER)
     nowhere = Git(branch=transcript.git_branch, head="", dirty=[])
     handoff = collect(
@@ -304,6 +314,7 @@ def _collect(job: Job, transcript: Transcript, previous: Handoff | None, ordinal
         project=project,
         previous=previous,
         earlier=earlier,
+        before=before or (),
         git=git_state(project) if project else nowhere,
         pins=job.pins,
         trigger=job.trigger,

@@ -33,10 +33,15 @@ class Block:
     __slots__ = ("_entries", "names", "raw", "spent", "start", "stop")
 
     def __init__(
-        self, start: int, stop: int, spent: int, names: Sequence[str], raw: str | bytes
+        self, start: int, stop: int, spent: int, names: Sequence[str], raw: str | memoryview
     ) -> None:
         self.start, self.stop, self.spent, self.names, self.raw = start, stop, spent, names, raw
         self._entries: list[Entry] | None = None
+
+    @property
+    def decoded(self) -> bool:
+        """Whether the entries have been asked for."""
+        return self._entries is not None
 
     @property
     def entries(self) -> list[Entry]:
@@ -46,7 +51,8 @@ class Block:
             ValueError: they are no JSON.
         """
         if self._entries is None:
-            self._entries = json.loads(self.raw)
+            raw = self.raw if isinstance(self.raw, str) else str(self.raw, "utf-8")
+            self._entries = json.loads(raw)
         return self._entries
 
     def records(self, file: FileIO, slimmer: Slimmer, floor: int = 0) -> list[Record]:
@@ -64,7 +70,7 @@ class Block:
             if record is not None:
                 found.append(record)
             else:
-                found += reversed(_again(file, slimmer, entry[0], entry[1]))
+                found += reversed(again(file, slimmer, entry[0], entry[1]))
         found.reverse()
         return found
 
@@ -106,7 +112,12 @@ class Known:
         return found, max(self.start, floor)
 
 
-def _again(file: FileIO, slimmer: Slimmer, start: int, end: int) -> list[Record]:
+def again(file: FileIO, slimmer: Slimmer, start: int, end: int) -> list[Record]:
+    """Return the records of the line between two offsets, read from the file.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
     return [
         record
         for offset, stop, line in lines(file, end, start)

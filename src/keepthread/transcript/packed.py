@@ -9,6 +9,7 @@ from keepthread.transcript.model import Call, Message, Note, Place, Result
 from keepthread.transcript.record import Answer, Part, Record
 
 _MESSAGE, _CALL, _NOTE, _ANSWER = range(4)
+PARTS = 7  # where the parts stand in a packed record; one of the bare links has none
 _TUPLES = ("queue", "title")  # the fields of `extra` that are tuples in a record
 
 

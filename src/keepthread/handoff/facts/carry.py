@@ -23,14 +23,10 @@ def task(own: str, previous: Handoff) -> str:
     return first if not own or own == first else f"{first}{_SINCE}{own}"
 
 
-def files(fresh: Sequence[FileTouched], previous: Handoff) -> list[FileTouched]:
-    """Return the fresh entries and behind them the files that were edited earlier, before those only read."""
+def files(fresh: Sequence[FileTouched], before: Sequence[FileTouched]) -> list[FileTouched]:
+    """Return the fresh entries and behind them the files that were edited before, in front of those only read."""
     known = {entry["path"] for entry in fresh if entry["status"] != "read"}
-    older = [
-        entry
-        for entry in previous["files_touched"]
-        if entry["status"] != "read" and entry["path"] not in known
-    ]
+    older = [entry for entry in before if entry["status"] != "read" and entry["path"] not in known]
     carried: list[FileTouched] = []
     for entry in older[:_MOST_FILES]:
         summary = entry["summary"] or _EARLIER

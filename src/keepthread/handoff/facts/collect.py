@@ -51,6 +51,7 @@ class _Collected(NamedTuple):
     transcript: Transcript
     previous: Handoff | None
     earlier: Sequence[Message]
+    before: Sequence[Item]
     runs: list[commands.Run]
     ended: Mapping[str, Outcome]
     files: list[FileTouched]
@@ -65,6 +66,7 @@ def collect(
     project: str,
     previous: Handoff | None,
     earlier: Sequence[Message] = (),
+    before: Sequence[Item] = (),
     git: Git,
     pins: Sequence[str] = (),
     trigger: Trigger,
@@ -78,7 +80,10 @@ def collect(
         transcript: the live part of the session.
         project: the project's root; paths inside it are shown relative to it.
         previous: the session's last handoff; what it knew and the live part does not say is carried over.
-        earlier: typed messages from before the live part, for sessions without a previous handoff.
+        earlier: typed messages from before the live part, for sessions without a previous handoff: they may hold
+            the task and rules.
+        before: what was typed before the live part, and the calls that changed files, as the session's index knows
+            them: they count as said and done.
         git: the repository's state.
         pins: texts to keep verbatim.
         trigger: who asked for the compaction.
@@ -87,7 +92,8 @@ def collect(
         aliases: other spellings of the project's root, where a link leads to it.
     """
     paths = Paths(project, transcript.cwd, aliases)
-    base = _collected(transcript, paths, previous, earlier, generated_at)
+    said_before = [item for item in before if isinstance(item, Message)]
+    base = _collected(transcript, paths, previous, [*earlier, *said_before], before, generated_at)
     document = _document(base, paths, git, pins)
     document["meta"] = _meta(transcript, project, trigger, ordinal, generated_at)
     return _fitted(document)
@@ -98,6 +104,7 @@ def _collected(
     paths: Paths,
     previous: Handoff | None,
     earlier: Sequence[Message],
+    before: Sequence[Item],
     now: str,
 ) -> _Collected:
     items = transcript.items
@@ -107,11 +114,14 @@ def _collected(
     described = files.described(touched, ranking.scores, ranking.beside)
     todos = tasks.todos(items)
     if previous is not None:
-        described = carry.files(described, previous)
+        described = carry.files(described, previous["files_touched"])
         todos = carry.todos(todos, previous)
+    if before:
+        changed = files.described(files.touched(before, paths), {}, {})
+        described = carry.files(described, changed)
     runs = commands.runs(items, ended)
     return _Collected(
-        items, transcript, previous, earlier, runs, ended, described, ranking, todos, now
+        items, transcript, previous, earlier, before, runs, ended, described, ranking, todos, now
     )
 
 
@@ -156,7 +166,8 @@ def _facts(
     before = open_asks.carried(previous, base.items, answered=answered) if previous else []
     kept = notes(previous["facts"]["user_messages"]) if previous else []
     fresh = messages.notes(base.items)
-    said = with_notes([*before, *messages.said(base.items), *kept], fresh)
+    whole = [*base.before, *base.items]
+    said = with_notes([*before, *messages.said(whole), *kept], fresh)
     plan = tasks.plan(base.items)
     names = base.ranking.best
     if previous is not None:
@@ -170,7 +181,7 @@ def _facts(
         "errors": errors.standing(base.items, base.runs, paths),
         "todos": base.todos,
         "plan": plan,
-        "answers": messages.answers(base.items),
+        "answers": messages.answers(whole),
         "rejections": messages.rejections(base.items),
         "background": tasks.background(base.items, base.ended),
         "instructions_loaded": _instructions(base.items, paths),
@@ -182,12 +193,13 @@ def _facts(
 
 
 def _without_transcripts(names: Sequence[Identifier], path: str) -> list[Identifier]:
-    """Leave out the session's own files, which the host names in its summary: nobody works on them."""
+    """Leave out the session's own files, which the host and a shortened result name: nobody works on them."""
     folder = path.rpartition("/")[0]
     return [
         name
         for name in names
-        if name["text"].rpartition("/")[0] != folder or not name["text"].endswith(".jsonl")
+        if (name["text"].rpartition("/")[0] != folder or not name["text"].endswith(".jsonl"))
+        and "/keepthread/sessions/" not in name["text"].replace("\\", "/")
     ]
 
 
