@@ -30,6 +30,8 @@ BARS = {
     "session_start": 2.5,
     "session_index": 2.5,
     "user_prompt_submit": 2.5,
+    "status_line": 2.5,
+    "post_tool_use": 2.5,
 }
 FLAT_BAR = 1.5  # of PreCompact, whatever the transcript's size
 MEMORY_BAR = 120  # MB
@@ -102,12 +104,24 @@ class Bench:
         """Time the hooks that run at every start and prompt against an interpreter that does nothing."""
         self.hook("pre_compact", self.live)
         rows = []
-        for name in ("session_start", "session_index", "user_prompt_submit"):
+        self.turn_on("spill")
+        for name in (
+            "session_start",
+            "session_index",
+            "user_prompt_submit",
+            "status_line",
+            "post_tool_use",
+        ):
             pair = self.medians(
                 lambda: _spawn([sys.executable, "-I", "-c", "pass"], b"", self.env), self.hot(name)
             )
             rows.append(Row(name, "python -I -c pass", pair[1] / pair[0], BARS[name]))
         return rows
+
+    def turn_on(self, feature: str) -> None:
+        """Turn on, in the stored settings, what only its user's wish brings about."""
+        path = self.folder / "home" / ".claude" / "keepthread" / "settings.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {feature: True}))
 
     def hot(self, name: str) -> Callable[[], None]:
         """Return a run of a hot hook that has something to show each time."""
@@ -203,6 +217,10 @@ def _event(transcript: Path) -> bytes:
             "source": "compact",
             "prompt": "go on with the importer",
             "custom_instructions": None,
+            "prompt_id": SESSION,
+            "tool_name": "Bash",
+            "tool_use_id": "toolu_01",
+            "tool_response": {"stdout": "x" * 5_000, "stderr": ""},
         }
     ).encode()
 
