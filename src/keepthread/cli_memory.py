@@ -13,6 +13,7 @@ import click
 
 from keepthread.cli_output import json_option, say
 from keepthread.cli_session import session
+from keepthread.cli_team import sync
 from keepthread.cli_trust import trust
 from keepthread.errors import KeepthreadError
 
@@ -42,6 +43,7 @@ def memory() -> None:
 
 
 memory.add_command(trust)
+memory.add_command(sync)
 memory.add_command(session)
 
 

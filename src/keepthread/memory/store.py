@@ -212,25 +212,36 @@ class Memory:
         together = len(changes) > _FEW and hasattr(os, "sync")
         with self._changing():
             for one in changes:
-                if self._version(one.key) != one.base:
+                if self._version(one.key) not in (one.base, None):
                     raise Conflict(one.key, "")
-            for key, data, _ in sorted(changes, key=lambda one: one.data is not None):
-                try:
-                    if data is None:
-                        self.directory.delete(key)
-                    else:
-                        self.directory.write(key, data, durable=not together)
-                except Unsafe as problem:
-                    refused[key] = problem.rule
+            for one in sorted(changes, key=lambda one: one.data is not None):
+                if reason := self._replace(one, durable=not together):
+                    refused[one.key] = reason
             if together:
                 os.sync()  # one wait for the disk in place of one for each
         return refused
 
-    def _version(self, key: str) -> str:
+    def _replace(self, change: Change, *, durable: bool) -> str:
+        """Return why a file was left alone, "" when it is as the change says."""
+        try:
+            if change.data is None:
+                self.directory.delete(change.key)
+            elif self._version(change.key) is None:
+                self.directory.read(change.key)  # tells why it cannot be read
+            else:
+                self.directory.write(change.key, change.data, durable=durable)
+        except Unsafe as problem:
+            return problem.rule
+        return ""
+
+    def _version(self, key: str) -> str | None:
+        """Return the version of a file, "" when there is none, None when it cannot be read."""
         try:
             return version(self.directory.read(key))
-        except (NotFound, Unsafe):
-            return ""  # a folder that is a file, or what stands there now, is told of by the write
+        except NotFound:
+            return ""
+        except Unsafe:
+            return None
 
     def rows(self) -> Rows:
         """Return all entries without their bodies, in order of their keys."""
