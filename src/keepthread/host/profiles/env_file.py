@@ -1,0 +1,132 @@
+"""A profile as one marked block in a file of the user's: a shell's start file, or any other that exports variables.
+
+Every byte outside the block stays, and taking the block out gives back the file as it was. The begin mark says what
+else is ours: the line break before it, and the file itself.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from keepthread import files
+from keepthread.errors import KeepthreadError
+
+BEGIN, END = b"# >>> keepthread profile ", b"# <<< keepthread profile <<<"
+_LIMIT = 1 << 20
+_BLOCK = re.compile(
+    rb"^# >>> keepthread profile (?P<name>[a-z0-9_-]{1,40})(?P<ours>(?: \+newline)?(?: \+file)?) >>>(?P<eol>\r?\n)"
+    rb"(?P<body>(?:(?!# [<>]{3} keepthread profile ).*\n)*?)"
+    rb"# <<< keepthread profile <<<(?:\r?\n|\Z)",
+    re.MULTILINE,
+)
+_SAFE = re.compile(r"[\w@%+=:,./-]*", re.ASCII)
+_NAMED = re.compile(
+    rb"^[ \t]*(?:export[ \t]+|set[ \t]+-\w+[ \t]+)?([A-Za-z_]\w*)[ =]", re.MULTILINE
+)
+UNREAD = (
+    "The client does not read ~/.claude/.env by itself (measured): these values count only where your shell "
+    "reads this file before it starts the client. `keepthread profile apply` without --env-file needs no shell"
+)
+
+
+class Change(NamedTuple):
+    """What becomes of a file: its path with links followed, its bytes before and after (None: no file), and notes."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    notes: list[str]
+
+    @property
+    def changed(self) -> bool:
+        """Whether any byte differs."""
+        return self.before != self.after
+
+
+def put(path: str, name: str, values: Mapping[str, str], *, dry_run: bool = False) -> Change:
+    """Put a profile's block into a file, in the place of an earlier one; without values it is taken out.
+
+    Raises:
+        KeepthreadError: the file cannot be read or written, or holds half a block; it is unchanged.
+    """
+    real = os.path.realpath(path)
+    before, mode = _read(real)
+    bare, ours, at = _without(before or b"", path)
+    if not values:
+        return _done(Change(real, before, _rest(before, bare, ours), []), mode, dry_run)
+    created = before is None or b"+file" in ours
+    lines = b"\r\n" if b"\r\n" in bare and bare.count(b"\r\n") * 2 > bare.count(b"\n") else b"\n"
+    head, tail = (bare, b"") if at is None else (bare[:at], bare[at:])
+    gap = lines if head and not head.endswith(b"\n") else b""
+    marks = (b" +newline" if gap else b"") + (b" +file" if created else b"")
+    fish = real.endswith(".fish")
+    body = [_assignment(key, value, fish).encode() for key, value in values.items()]
+    block = lines.join([BEGIN + name.encode() + marks + b" >>>", *body, END, b""])
+    named = {found.decode() for found in _NAMED.findall(bare)}
+    notes = [f"{key} is set elsewhere in {path} too" for key in values if key in named]
+    return _done(Change(real, before, head + gap + block + tail, notes), mode, dry_run)
+
+
+def profile_in(path: str) -> str:
+    """Return the name of the profile whose block stands in a file, "" when there is none."""
+    try:
+        match = _BLOCK.search(files.read_regular(os.path.realpath(path), _LIMIT))
+    except OSError:
+        return ""
+    return match["name"].decode() if match else ""
+
+
+def _without(data: bytes, path: str) -> tuple[bytes, bytes, int | None]:
+    """Return a file without our block, what else of it is ours, and where the block stood."""
+    found = list(_BLOCK.finditer(data))
+    if len(found) != data.count(BEGIN) or len(found) != data.count(END) or len(found) > 1:
+        line = data[: max(data.find(BEGIN), data.find(END), 0)].count(b"\n") + 1
+        raise KeepthreadError(
+            f"{path}:{line}: the block of keepthread is not whole", "Take its lines out by hand."
+        )
+    if not found:
+        return data, b"", None
+    block = found[0]
+    start = block.start()
+    if b"+newline" in block["ours"]:
+        start -= len(block["eol"])
+    return data[:start] + data[block.end() :], block["ours"], start
+
+
+def _rest(before: bytes | None, bare: bytes, ours: bytes) -> bytes | None:
+    return None if before is None or (b"+file" in ours and not bare) else bare
+
+
+def _read(real: str) -> tuple[bytes | None, int]:
+    try:
+        data = files.read_regular(real, _LIMIT)
+        return data, os.stat(real).st_mode & 0o777
+    except FileNotFoundError:
+        return None, files.PRIVATE_FILE
+    except OSError as problem:
+        raise KeepthreadError(f"{real} cannot be read: {problem.strerror}") from problem
+
+
+def _done(change: Change, mode: int, dry_run: bool) -> Change:
+    if not change.changed or dry_run:
+        return change
+    try:
+        if change.after is None:
+            os.unlink(change.path)
+        else:
+            files.write_private(change.path, change.after, mode=mode)
+    except OSError as problem:
+        raise KeepthreadError(f"{change.path} cannot be written: {problem.strerror}") from problem
+    return change
+
+
+def _assignment(name: str, value: str, fish: bool) -> str:
+    if "'" in value or "\\" in value:
+        raise KeepthreadError(
+            f"The value of {name} holds a quote or backslash, which shells read in different ways"
+        )
+    text = value if _SAFE.fullmatch(value) else f"'{value}'"
+    return f"set -gx {name} {text}" if fish else f"export {name}={text}"

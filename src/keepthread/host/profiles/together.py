@@ -1,0 +1,174 @@
+"""What contradicts what among values that are sound each by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from keepthread.host import thresholds, windows
+from keepthread.host.profiles.catalogue import (
+    BASH,
+    BLOCKING,
+    CATALOGUE,
+    IDLE,
+    MAX_OUTPUT,
+    MCP_OUTPUT,
+    PCT,
+    READ,
+    THINKING,
+    WINDOW,
+)
+from keepthread.host.profiles.lint import Finding
+from keepthread.host.profiles.variable import amount, switch
+
+# After a compaction the host puts back up to 25,000 tokens of files beside its prompt, its tools and the summary
+# (its documentation; 12,000 measured for prompt and tools): a point below this is reached again at once.
+LEAST_POINT = 40_000
+_AUTOCOMPACT = (PCT, WINDOW, IDLE)
+_CHARS_PER_TOKEN = 4
+
+
+def contradictions(values: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield what cannot have been meant together."""
+    for rule in _RULES:
+        yield from rule(values)
+
+
+def _off(values: Mapping[str, str]) -> Iterator[Finding]:
+    """Nothing is compacted by itself, and something says when."""
+    switch_ = next((name for name in thresholds.OFF if _on(values, name)), "")
+    for name in _AUTOCOMPACT if switch_ else ():
+        if name in values:
+            yield _fault(name, f"{name} has no effect: {switch_} turns automatic compaction off")
+    if all(_on(values, name) for name in thresholds.OFF):
+        yield Finding(
+            "note",
+            "DISABLE_AUTO_COMPACT",
+            "no-effect",
+            "DISABLE_AUTO_COMPACT adds nothing: DISABLE_COMPACT turns all compaction off",
+        )
+
+
+def _percentage(values: Mapping[str, str]) -> Iterator[Finding]:
+    """The percentage can only lower the point."""
+    percent = _amount(values, PCT)
+    if percent is None or any(_on(values, name) for name in thresholds.OFF):
+        return
+    window = _window(values)
+    known = window is not None
+    at = _point(values, window or windows.MILLION)
+    if at >= _point({**values, PCT: ""}, window or windows.MILLION):
+        yield Finding("fault", PCT, "no-effect", f"{PCT} is {percent:g}: {_can_only_lower(window)}")
+    elif not known and _point(values, windows.SHORT) >= _point({**values, PCT: ""}, windows.SHORT):
+        message = f"{PCT} is {percent:g}: {_can_only_lower(windows.SHORT)}"
+        yield Finding("note", PCT, "no-effect", message)
+    least = _point(values, window or windows.SHORT)
+    if least < LEAST_POINT:
+        yield Finding(
+            "fault",
+            PCT,
+            "minimum",
+            f"compaction at {least:,} tokens: what the host puts back after one can take {LEAST_POINT:,}",
+        )
+
+
+def _can_only_lower(window: int | None) -> str:
+    size = f"a window of {window:,} tokens" if window else "any window"
+    return (
+        f"with {size} compaction begins earlier by itself, and the percentage can only lower that"
+    )
+
+
+def _short_window(values: Mapping[str, str]) -> Iterator[Finding]:
+    size = _amount(values, WINDOW)
+    if size and size > windows.SHORT and _on(values, thresholds.SHORT):
+        yield _fault(
+            WINDOW, f"{WINDOW} is {size:,.0f}, and {thresholds.SHORT} holds the window to 200,000"
+        )
+
+
+def _stop(values: Mapping[str, str]) -> Iterator[Finding]:
+    stop = _amount(values, BLOCKING)
+    point = _point(values, _window(values) or windows.SHORT)
+    if stop is not None and stop <= point and not any(_on(values, one) for one in thresholds.OFF):
+        message = (
+            f"{BLOCKING} stops the session at {stop:,.0f} tokens, before compaction at {point:,}"
+        )
+        yield _fault(BLOCKING, message)
+
+
+def _results(values: Mapping[str, str]) -> Iterator[Finding]:
+    """One result that is as long as the context may become."""
+    point = _point(values, _window(values) or windows.SHORT)
+    for name in (MCP_OUTPUT, READ, BASH):
+        size = _amount(values, name)
+        tokens = size / _CHARS_PER_TOKEN if size and name == BASH else size
+        if tokens and tokens >= point:
+            yield _fault(
+                name, f"{name} lets one result fill the context: compaction is at {point:,} tokens"
+            )
+
+
+def _cache(values: Mapping[str, str]) -> Iterator[Finding]:
+    long, short, off = (
+        "ENABLE_PROMPT_CACHING_1H",
+        "FORCE_PROMPT_CACHING_5M",
+        "DISABLE_PROMPT_CACHING",
+    )
+    for name, other in ((long, short), (long, off), (short, off)):
+        if _on(values, name) and _on(values, other):
+            yield _fault(name, f"{name} has no effect beside {other}")
+
+
+def _thinking(values: Mapping[str, str]) -> Iterator[Finding]:
+    budget, longest = _amount(values, THINKING), _amount(values, MAX_OUTPUT)
+    if budget and _on(values, "CLAUDE_CODE_DISABLE_THINKING"):
+        yield _fault(THINKING, f"{THINKING} has no effect beside CLAUDE_CODE_DISABLE_THINKING")
+    elif budget and longest and budget >= longest:
+        yield _fault(
+            THINKING, f"{THINKING} is {budget:,.0f}, and {MAX_OUTPUT} caps it below {longest:,.0f}"
+        )
+
+
+def _limits(values: Mapping[str, str]) -> Iterator[Finding]:
+    usual, most = "BASH_DEFAULT_TIMEOUT_MS", "BASH_MAX_TIMEOUT_MS"
+    first, second = _amount(values, usual), _amount(values, most)
+    if first and second and first > second:
+        yield _fault(most, f"{most} has no effect: {usual} is larger")
+
+
+_RULES: tuple[Callable[[Mapping[str, str]], Iterator[Finding]], ...] = (
+    _off,
+    _percentage,
+    _short_window,
+    _stop,
+    _results,
+    _cache,
+    _thinking,
+    _limits,
+)
+
+
+def _window(values: Mapping[str, str]) -> int | None:
+    """Return the window these values give every model, None when each keeps its own."""
+    size = _amount(values, WINDOW)
+    if size:
+        return int(size)
+    return windows.SHORT if _on(values, thresholds.SHORT) else None
+
+
+def _point(values: Mapping[str, str], window: int) -> int:
+    """Return where a session with this window is compacted."""
+    env = {**values, WINDOW: str(window), "DISABLE_COMPACT": "", "DISABLE_AUTO_COMPACT": ""}
+    return thresholds.thresholds("claude-opus-5-5", env).threshold or window
+
+
+def _amount(values: Mapping[str, str], name: str) -> float | None:
+    return amount(CATALOGUE[name], values[name]) if name in values else None
+
+
+def _on(values: Mapping[str, str], name: str) -> bool:
+    return bool(switch(values.get(name, "")))
+
+
+def _fault(name: str, message: str) -> Finding:
+    return Finding("fault", name, "contradiction", message)
