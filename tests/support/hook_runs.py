@@ -21,6 +21,7 @@ NAMES = {
     "pre_compact": "PreCompact",
     "session_start": "SessionStart",
     "session_index": "SessionStart",
+    "team_memory": "SessionStart",
     "post_compact": "PostCompact",
     "user_prompt_submit": "UserPromptSubmit",
 }
@@ -120,7 +121,7 @@ class World:
         }
         if hook == "pre_compact":
             event |= {"trigger": "auto", "custom_instructions": ""}
-        if hook.startswith("session"):
+        if NAMES[hook] == "SessionStart":
             event["source"] = "compact"
         return {name: value for name, value in (event | fields).items() if value is not ...}
 
@@ -262,7 +263,7 @@ def check_output(hook: str, stdout: str) -> None:
     if hook == "pre_compact":
         assert stdout[:1] not in ("{", "[")
         assert units(stdout) < 10_000
-    elif hook.startswith("session_"):
+    elif NAMES.get(hook) == "SessionStart":
         if stdout:
             document = json.loads(stdout)
             assert set(document) <= {"systemMessage", "hookSpecificOutput"}

@@ -63,7 +63,7 @@ class Finding(NamedTuple):
     """What is wrong with an entry: one of the kinds below, its key, its memory's scope and a sentence.
 
     Errors: malformed, secret, skipped, key, misplaced, oversized, "too many".
-    Remarks: permissions, expired, duplicate, contradiction, long, unreachable, "broken link".
+    Remarks: permissions, expired, duplicate, contradiction, long, unreachable, "broken link", behind (MEMORY.md).
     """
 
     kind: str
@@ -109,6 +109,8 @@ def _of_rows(memory: Memory, found: index.Rows) -> Iterator[Finding]:
         yield Finding("skipped", path, memory.scope, reason)
     if found.cut:
         yield Finding("too many", "", memory.scope, "there are more entries than are ever read")
+    if index.is_behind(memory.directory, found.rows, memory.now()):
+        yield Finding("behind", MEMORY_MD, memory.scope, "it does not list what is there")
     if reason := memory.directory.loose():
         yield Finding("permissions", "", memory.scope, reason)
     now = memory.now()

@@ -141,10 +141,18 @@ class Desk:
         return sorted(hits, key=lambda hit: -float(str(hit["score"])))[:limit]
 
     def check(self) -> list[Finding]:
-        """Return what is wrong in the memories."""
+        """Return what is wrong in the memories; a MEMORY.md that is behind its entries is made anew."""
         from keepthread.memory.checks import check
 
-        return check(self.memories())
+        memories = self.memories()
+        found = check(memories)
+        behind = {one.scope for one in found if one.kind == "behind"}
+        for memory in memories:
+            if memory.scope in behind:
+                with suppress(OSError, MemoryProblem):  # the next change makes it anew
+                    memory.reindex()
+                    found = [_mended(one, memory.scope) for one in found]
+        return found
 
     def take_over(self, folder: str, share: bool, author: str) -> list[Imported]:
         """Add what the host noted: to the user's own memory, or where it belongs by its type when `share` is set."""
@@ -163,6 +171,12 @@ class Desk:
         safe = redact.text(text, self.place.secrets).encode("utf-8", "replace")
         files.write_private(path, safe)
         return path
+
+
+def _mended(one: Finding, scope: str) -> Finding:
+    if (one.kind, one.scope) != ("behind", scope):
+        return one
+    return one._replace(detail="it did not list what is there, and was made anew")
 
 
 def _prepare(place: Place, memory: Memory) -> None:

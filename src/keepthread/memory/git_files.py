@@ -70,7 +70,8 @@ def _common(top: str) -> str:
 
 
 def _said(path: str) -> str:
-    return os.fsdecode(read_regular(path, _POINTER)).strip()
+    # No path holds a NUL, and opening one is no OSError.
+    return os.fsdecode(read_regular(path, _POINTER).replace(b"\0", b"")).strip()
 
 
 def _urls(text: str) -> Iterator[str]:

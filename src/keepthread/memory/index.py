@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -192,6 +193,23 @@ def markdown(rows: Sequence[Row], now: datetime) -> str:
         else ""
     )
     return text + "".join(lines) + more
+
+
+def is_behind(directory: Directory, rows: Sequence[Row], now: datetime) -> bool:
+    """Return whether MEMORY.md says something else than the entries; in which order, and what is over, is not asked.
+
+    A process that is killed between an entry and MEMORY.md leaves it so. In a fresh clone there is none, and something
+    that is no plain file in its place is not ours to judge.
+    """
+    try:
+        there = directory.read(MEMORY_MD).decode("utf-8", "replace")
+    except (NotFound, Unsafe, OSError):
+        return False
+    return _said(there) != _said(markdown(rows, now))
+
+
+def _said(text: str) -> list[str]:
+    return sorted(re.sub(r"(?:, |\()expired\)", ")", line, count=1) for line in text.split("\n"))
 
 
 def _line(row: Row, now: datetime) -> str:

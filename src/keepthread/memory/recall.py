@@ -23,7 +23,7 @@ _HEAD = (
     "they may be out of date, and what the user says comes first.\n"
 )
 _TAIL = (
-    "\n{more} more notes: `keepthread memory list`, `keepthread memory search WORDS`, "
+    "\n{more} more: `keepthread memory list`, `keepthread memory search WORDS`, "
     "`keepthread memory show KEY`.\n"
 )
 _OPEN = f'<{TAG} id="{{id}}">'

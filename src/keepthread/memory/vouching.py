@@ -80,7 +80,8 @@ def accept(place: Place, told: Offer) -> None:
     Raises:
         OSError: the state folder cannot be written.
     """
-    authors = {*told.authors, author_name(author_of(place.project))}
+    own = author_name(author_of(place.project))
+    authors = {*told.authors, own} if own else {*told.authors}
     _decide(place, told, trusted=True, authors=authors)
     with open_memory(place, "team") as memory:
         prepare.prepare(place, memory)
