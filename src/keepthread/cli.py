@@ -17,6 +17,7 @@ from keepthread.cli_context import statusline, thresholds
 from keepthread.cli_handoffs import diff, handoff, session_option, show
 from keepthread.cli_memory import memory
 from keepthread.cli_output import json_option, say
+from keepthread.cli_profile import profile
 from keepthread.errors import KeepthreadError
 from keepthread.handlers import guard, log_bug
 
@@ -29,7 +30,7 @@ def cli() -> None:
     """Keep the thread of a long coding-agent session across compaction."""
 
 
-for command in (handoff, show, diff, memory, thresholds, statusline):
+for command in (handoff, show, diff, memory, profile, thresholds, statusline):
     cli.add_command(command)
 
 _scope = click.option(
