@@ -22,6 +22,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.memory import START_BAR, in_folder, start
+from keepthread.handoff.facts_index.update import update
 from tests.support.session import SESSION, SessionFile
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,9 +32,12 @@ BARS = {
     "session_start": 2.5,
     "session_index": 2.5,
     "user_prompt_submit": 2.5,
+    "stop": 3.0,
     "status_line": 2.5,
     "post_tool_use": 2.5,
 }
+INDEXED_BYTES = 20 * 1024 * 1024
+INDEXED_BAR = 0.8  # of PreCompact on a live part of 20 MB that the facts index knows, against one without an index
 FLAT_BAR = 1.5  # of PreCompact, whatever the transcript's size
 MEMORY_BAR = 120  # MB
 
@@ -51,7 +56,9 @@ def main() -> int:
     options = _options()
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder), options.runs)
-        rows = [*bench.hot_hooks(), *map(bench.transcript, sorted(options.sizes_mb))]
+        rows = [*bench.hot_hooks(), team_memory(), bench.indexed(), bench.stop(bench.live)]
+        for size in sorted(options.sizes_mb):
+            rows += [bench.transcript(size), bench.stop(bench.large)]
         memory = bench.peak_memory()
     print(f"{'what':24}{'against':34}{'ratio':>7}{'bar':>7}")
     for row in rows:
@@ -65,6 +72,12 @@ def main() -> int:
         print("missed: " + ", ".join(missed))
     slow = bool(missed) | (options.client and bool(_client_added()))
     return 1 if slow and options.check else 0
+
+
+def team_memory() -> Row:
+    """Time the hook that shows the memories, with 10,000 entries: see benchmarks.memory."""
+    ratio = float(in_folder(lambda base: start(base, 10_000))[-1].value)
+    return Row("team_memory", "python -I -c pass", ratio, START_BAR)
 
 
 def _client_added() -> int:
@@ -134,6 +147,31 @@ class Bench:
 
         return run
 
+    def stop(self, transcript: Path) -> Row:
+        """Time the Stop hook with nothing to be done: a memory kept by a model, and 100 KB after its last update."""
+        SessionFile(transcript, cwd=str(transcript.parent)).assistant("That part is done.")
+        size = transcript.stat().st_size
+        known = {
+            "model": {"size": size - 100_000, "tokens": 1_000},
+            "read": {"path": str(transcript), "size": size},
+        }
+        state = self.folder / "home" / ".claude" / "keepthread"
+        folder = state / "sessions" / SESSION
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "memory-state.json").write_text(json.dumps(known))
+        (state / "settings.json").write_text(json.dumps({"session_memory": "model"}))
+        env = {name: value for name, value in self.env.items() if name != "KEEPTHREAD_ENGINE"}
+        hook = [sys.executable, "-I", str(ROOT / "hooks" / "stop.py")]
+        bare, run = self.medians(
+            lambda: _spawn([sys.executable, "-I", "-c", "pass"], b"", self.env),
+            lambda: _spawn(hook, _event(transcript), env),
+        )
+        assert (
+            not (state / "log.jsonl").exists()
+            or b'"stop"' not in (state / "log.jsonl").read_bytes()
+        )
+        return Row(f"stop, {size >> 20} MB", "python -I -c pass", run / bare, BARS["stop"])
+
     def transcript(self, size_mb: int) -> Row:
         """Time PreCompact on a transcript of this size against the live part alone."""
         self.large.unlink(missing_ok=True)
@@ -156,6 +194,27 @@ class Bench:
             large / small,
             FLAT_BAR,
         )
+
+    def indexed(self) -> Row:
+        """Time PreCompact on a long live part that the session's facts index knows against one without an index."""
+        path = self.folder / "long" / f"{SESSION}.jsonl"
+        _write_live_part(path, INDEXED_BYTES)
+        update(str(path), SESSION, str(self.folder / "indexed"))
+        index = self.folder / "indexed" / "sessions" / SESSION / "facts-index"
+        state = self.folder / "home" / ".claude" / "keepthread" / "sessions" / SESSION
+
+        def run(*, linked: bool) -> Callable[[], None]:
+            def once() -> None:
+                shutil.rmtree(self.folder / "home" / ".claude", ignore_errors=True)
+                if linked:
+                    state.mkdir(parents=True)
+                    os.link(index, state / index.name)
+                self.hook("pre_compact", path)
+
+            return once
+
+        without, known = self.medians(run(linked=False), run(linked=True))
+        return Row("pre_compact, indexed", "20 MB without an index", known / without, INDEXED_BAR)
 
     def peak_memory(self) -> float:
         """Return the peak resident size of PreCompact on the transcript timed last, in MB."""

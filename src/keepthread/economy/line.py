@@ -51,7 +51,7 @@ def status_line(raw: Mapping[str, Any], session: str, env: Mapping[str, str]) ->
     except KeepthreadError:
         folder = state = ""
     point = _point(raw, given.get("context_window_size"), last, env, folder, cwd)
-    parts = _context(tokens, point, last.growth)
+    parts = _context(tokens, point, last)
     if state:
         settings = inject.settings(state, env)
         parts += _handoff(state, session, settings, env, cwd)
@@ -81,10 +81,10 @@ def _point(
     return thresholds(name, env, [inject.read_json(path) or {} for path in paths])
 
 
-def _context(tokens: int, point: Thresholds, growth: int) -> list[str]:
+def _context(tokens: int, point: Thresholds, last: Pace) -> list[str]:
     window = point.model_window if point.window_source != "unknown" else 0
     if not tokens:
-        first = "context unknown"
+        first = "context unknown" if last.crossed or last.tokens else "context new"
     elif window:
         first = f"context {tokens / window:.0%} of {_short(window)}"
     else:
@@ -98,7 +98,7 @@ def _context(tokens: int, point: Thresholds, growth: int) -> list[str]:
     left = point.threshold - tokens
     if left <= 0:
         return [first, "compaction due"]
-    turns = f", ~ est {left // growth} turns" if growth else ""
+    turns = f", ~ est {left // last.growth} turns" if last.growth else ""
     return [first, f"{_short(left)} to compaction{turns}"]
 
 
