@@ -160,6 +160,7 @@ LIGHT = {
     "keepthread.files",
     "keepthread.handlers",
     "keepthread.handling",
+    "keepthread.handling.memories",
     "keepthread.handling.prompts",
     "keepthread.handling.starts",
     "keepthread.handling.status_line",
@@ -167,10 +168,12 @@ LIGHT = {
     "keepthread.handling.turns",
     "keepthread.handoff",
     "keepthread.handoff.alive",
+    "keepthread.handoff.exclude",
     "keepthread.handoff.failures",
     "keepthread.handoff.inject",
     "keepthread.handoff.late",
     "keepthread.handoff.note",
+    "keepthread.handoff.project",
     "keepthread.host",
     "keepthread.host.events",
     "keepthread.host.locations",
@@ -178,6 +181,11 @@ LIGHT = {
     "keepthread.host.windows",
     "keepthread.log",
     "keepthread.memory",
+    "keepthread.memory.digest",
+    "keepthread.memory.git_files",
+    "keepthread.memory.recall",
+    "keepthread.memory.trust",
+    "keepthread.memory.where",
     "keepthread.memory.session",
     "keepthread.memory.session.due",
     "keepthread.running",
@@ -215,9 +223,27 @@ json.dump(sorted(new), open(sys.argv[3], "w"))
 """
 
 
+def remember(project: Path) -> None:
+    """Give a project a trusted memory of the team and one of its user's own, in a repository with a remote."""
+    (project / ".git").mkdir()
+    (project / ".git" / "HEAD").write_text("ref: refs/heads/gauges\n")
+    (project / ".git" / "config").write_text('[remote "origin"]\nurl = https://h.example/a\n')
+    for arguments in (
+        ["init"],
+        ["add", "a.md", "of the team", "--type", "project"],
+        ["trust", "--yes"],
+        ["add", "b.md", "of the user", "--type", "feedback"],
+    ):
+        command = [sys.executable, "-m", "keepthread", "memory", *arguments]
+        subprocess.run(command, cwd=project, check=True, capture_output=True, timeout=60)
+
+
 @pytest.mark.parametrize(
-    "hook", ["session_start", "session_index", "user_prompt_submit", "post_tool_use", "status_line"]
-)
+    "hook",
+    [
+        "session_start", "session_index", "team_memory", "user_prompt_submit", "post_tool_use", "status_line",
+    ],
+)  # fmt: skip
 def test_hooks_of_the_hot_path_import_the_standard_library_alone(hook: str, tmp_path: Path) -> None:
     """SessionStart and UserPromptSubmit are paid for at each start and prompt: few imports, none of them heavy."""
     event = {
@@ -236,6 +262,7 @@ def test_hooks_of_the_hot_path_import_the_standard_library_alone(hook: str, tmp_
     settings.parent.mkdir(parents=True)
     settings.write_text('{"spill": true}')
     listing = tmp_path / "modules.json"
+    remember(tmp_path)
 
     subprocess.run(
         [sys.executable, "-I", "-c", PROBE, str(ROOT / "src"), hook, str(listing)],
@@ -246,6 +273,7 @@ def test_hooks_of_the_hot_path_import_the_standard_library_alone(hook: str, tmp_
     )
     modules = set(json.loads(listing.read_text()))
 
+    assert hook != "team_memory" or {"keepthread.memory.recall", "keepthread.memory.git_files"} <= modules
     assert {m for m in modules if m.startswith("keepthread")} <= LIGHT
     assert modules & HEAVY == set()
     assert {m.split(".")[0] for m in modules} - set(sys.stdlib_module_names) == {"keepthread"}
