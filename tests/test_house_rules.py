@@ -241,7 +241,7 @@ def remember(project: Path) -> None:
 @pytest.mark.parametrize(
     "hook",
     [
-        "session_start", "session_index", "team_memory", "user_prompt_submit", "post_tool_use", "status_line",
+        "session_start", "session_index", "team_memory", "user_prompt_submit", "post_tool_use", "status_line", "stop",
     ],
 )  # fmt: skip
 def test_hooks_of_the_hot_path_import_the_standard_library_alone(hook: str, tmp_path: Path) -> None:

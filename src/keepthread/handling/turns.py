@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from keepthread.transcript.growth import Growth
 
 # Seconds for the turn's last record: the host writes its transcript behind the event.
-_LAG = 0.3
+_LAG = 0.15
 
 
 def stop(event: Event, run: Run) -> str:

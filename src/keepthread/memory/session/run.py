@@ -22,6 +22,7 @@ from keepthread.errors import KeepthreadError
 from keepthread.handoff import circuit, pins
 from keepthread.handoff.alive import running, stamp
 from keepthread.handoff.checkpoint import Job
+from keepthread.handoff.facts_index.update import update as update_index
 from keepthread.handoff.lock import alone
 from keepthread.handoff.store import read_worker
 from keepthread.host.config import load as load_config
@@ -127,6 +128,7 @@ def _update(asked: Asked, project: str, setting: extract.Setting) -> tuple[str, 
         if before is None or before["form"] == "facts" or setting.config.session_memory == "facts":
             save(state, session, extract.by_facts(job, transcript, before, setting))
             result = ("partial", "engine_facts", "")
+    update_index(path, session, state, setting.secrets)
     read = {"path": asked.transcript, "size": asked.size}
     update_state(state, session, lambda known: {**known, "read": read})
     return result
