@@ -9,6 +9,7 @@ from keepthread.host.profiles.lint import Client, lint_values
 
 PCT = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"
 WINDOW = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
+MAX_OUTPUT = "CLAUDE_CODE_MAX_OUTPUT_TOKENS"
 # What stands in every shell beside it, and is nobody's business here.
 FOREIGN = {
     "PATH": "/usr/bin:/bin",
@@ -48,7 +49,7 @@ PLANTED = [
     ({"BASH_MAX_OUTPUT_LENGTH": "400000"}, "BASH_MAX_OUTPUT_LENGTH", "range"),
     ({"BASH_MAX_OUTPUT_LENGTH": "20000 chars"}, "BASH_MAX_OUTPUT_LENGTH", "value"),
     ({"MCP_TIMEOUT": "30"}, "MCP_TIMEOUT", "unit"),
-    ({"MAX_THINKING_TOKENS": "1000000", "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "64000"}, "MAX_THINKING_TOKENS", "contradiction"),
+    ({"MAX_THINKING_TOKENS": "90000", MAX_OUTPUT: "64000"}, "MAX_THINKING_TOKENS", "contradiction"),
     ({"ENABLE_PROMPT_CACHING_1H": "1", "FORCE_PROMPT_CACHING_5M": "1"}, "ENABLE_PROMPT_CACHING_1H", "contradiction"),
     ({"ENABLE_PROMPT_CACHING_1H": "1", "DISABLE_PROMPT_CACHING": "1"}, "ENABLE_PROMPT_CACHING_1H", "contradiction"),
     ({"DISABLE_AUTO_COMPACT": "never"}, "DISABLE_AUTO_COMPACT", "value"),

@@ -91,7 +91,7 @@ def _without(data: bytes, path: str) -> tuple[bytes, bytes, int | None]:
         return data, b"", None
     block = found[0]
     start = block.start()
-    if b"+newline" in block["ours"]:
+    if b"+newline" in block["ours"] and block.end() == len(data):  # else it divides lines now
         start -= len(block["eol"])
     return data[:start] + data[block.end() :], block["ours"], start
 

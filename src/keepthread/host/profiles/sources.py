@@ -29,7 +29,7 @@ SHELLS = (
 )
 _LIMIT = 1 << 20
 _SET = re.compile(r"""(?:export|declare\s+-gx|declare\s+-x|typeset\s+-x)\s+(.*)""")
-_FISH = re.compile(r"""set\s+(?:-[a-zA-Z]+\s+|--\w+\s+)+([A-Za-z_]\w*)\s+(.*)""")
+_FISH = re.compile(r"""set\s+(?:-[a-zA-Z]+\s+|--\w+\s+)+([A-Za-z_]\w*)\s*(.*)""")
 _PAIR = re.compile(
     r"""([A-Za-z_]\w*)(?:=("(?:[^"\\]|\\.)*"|'[^']*'|[^\s;"'#&|]*))?(?=\s|;|&|\||$)"""
 )
@@ -143,7 +143,10 @@ def _fish_line(line: str) -> list[tuple[str, str | None, bool]]:
     if any(flag == "--erase" or (flag[1] != "-" and "e" in flag) for flag in flags):
         return [(match[1], None, False)]
     exported = any(flag == "--export" or (flag[1] != "-" and "x" in flag) for flag in flags)
-    return [(match[1], _unquoted(match[2].split(" #")[0].strip()), True)] if exported else []
+    text = match[2].split(" #")[0].strip()
+    # A command's output; marked as what other shells mark so.
+    value = f"`{text}`" if text.startswith("(") else _unquoted(text)
+    return [(match[1], value, True)] if exported else []
 
 
 def _unquoted(text: str) -> str:
