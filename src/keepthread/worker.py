@@ -77,7 +77,10 @@ def upgrade(handoff: Handoff, task: Task, told: list[str] | None = None) -> Hand
         secrets=known_secrets(transcript, task.outlet.secrets),
     )
     size = {"window": task.config.window, "budget": task.config.prompt_tokens}
-    fitted = [fit(engine, material, **size) for engine in engines]
+    fitted = [
+        fit(engine, material.of_last(task.config.turns_of(engine.name)), **size)
+        for engine in engines
+    ]
     request = Request(material.system(), "", answer_schema(), task.config.model, task.config.effort)
     outcome = climb(fitted, request, deadline)
     result = _settle(handoff, outcome, transcript, time.monotonic() - started, task.focus)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from keepthread.handoff.stages import (
     PARTS_MOST,
     RECENT_LEAST,
     blocks,
+    last_turns,
     split,
     turns,
     weight,
@@ -104,6 +106,46 @@ def test_the_oldest_turns_are_left_out_until_the_rest_fits(keep: float) -> None:
     assert shortened.turns == len(turns(whole.items)) - len(turns(items[1:]))
     assert "Ask 0049." in [item.text for item in items if isinstance(item, Message)]
     assert shortened.size == total - left
+
+
+@pytest.mark.parametrize("most", [1, 3, 18])
+def test_only_the_last_turns_are_kept_and_the_first_ask(most: int) -> None:
+    """The window slides by whole turns: a call never loses its result, nor a result its call."""
+    items = talk(20)
+    shortened = last_turns(transcript(items), most)
+
+    assert shortened.transcript.items == [items[0], *items[1 + 3 * (19 - most) :]]
+    assert shortened.turns == 19 - most  # the goal and the first ask open one turn
+    assert shortened.size == sum(map(weight, items[1 : 1 + 3 * (19 - most)]))
+    assert all(one.result for one in shortened.transcript.items if isinstance(one, Call))
+
+
+def test_no_limit_and_a_large_one_leave_all_turns() -> None:
+    """Nothing is copied either."""
+    whole = transcript(talk(20))
+
+    for most in (0, 20, 500):
+        assert last_turns(whole, most) == (whole, 0, 0)
+
+
+def test_each_engine_has_a_window_of_its_own_and_all_have_one_correction() -> None:
+    """What one was told, and in which parts, is nothing to the other."""
+    material = Material(make_partial(), transcript(talk(200)))
+    short, whole = material.of_last(5), material.of_last(0)
+    material.correction = "Mend the task."
+
+    assert "Ask 0195." in short.prompt(20_000) and "Ask 0194." not in short.prompt(20_000)
+    assert "the oldest 194 turns" in short.prompt(20_000)
+    assert "Ask 0194." in whole.prompt(20_000) and "Left out so that" not in whole.prompt(20_000)
+    assert all(one.prompt(20_000).endswith("Mend the task.") for one in (short, whole))
+
+
+def test_a_window_and_a_smaller_request_leave_out_together() -> None:
+    """The line tells of both."""
+    material = Material(make_partial(), transcript(talk(200))).of_last(100)
+    told = re.search(r"the oldest (\d+) turns", material.prompt(20_000, keep=0.5))
+
+    assert told and 145 <= int(told.group(1)) <= 152
 
 
 def test_nothing_is_left_out_without_need() -> None:

@@ -333,3 +333,14 @@ def test_what_the_environment_narrowed_is_not_stored(tmp_path: Path) -> None:
     stored = json.loads((state / "settings.json").read_text())
 
     assert (stored["disable"], stored["index"]) == (False, 3000)
+
+
+def test_how_many_turns_an_engine_is_told_is_its_own(tmp_path: Path) -> None:
+    """A number for all, and others by name; what is neither is refused in words."""
+    config = given(tmp_path, "KEEPTHREAD_TURNS=30,ollama=8\n")
+    wrong = given(tmp_path, "KEEPTHREAD_TURNS=many\n")
+
+    assert [config.turns_of(name) for name in ("claude", "ollama")] == [30, 8]
+    assert given(tmp_path, "KEEPTHREAD_TURNS=claude=40\n").turns_of("ollama") == 0
+    assert wrong.turns_of("claude") == 0
+    assert "KEEPTHREAD_TURNS" in wrong.problems[0]

@@ -9,7 +9,7 @@ from typing import Any, cast
 from keepthread.handoff.digest import BYTES_PER_TOKEN
 from keepthread.handoff.model import Handoff, ModelAnswer
 from keepthread.handoff.prompt import Long, Prompt, build_prompt
-from keepthread.handoff.stages import goal_of, split, without_oldest
+from keepthread.handoff.stages import goal_of, last_turns, split, without_oldest
 from keepthread.transcript.model import Item, Transcript
 
 
@@ -42,7 +42,25 @@ class Material:
             "secrets": secrets,
         }
         self._stages: list[Transcript] = []
-        self.correction = ""
+        self._gone = (0, 0)  # turns, bytes
+        self._shared = {"correction": ""}
+
+    @property
+    def correction(self) -> str:
+        """What is to be mended; one for this material and all made of it."""
+        return self._shared["correction"]
+
+    @correction.setter
+    def correction(self, text: str) -> None:
+        self._shared["correction"] = text
+
+    def of_last(self, turns: int) -> Material:
+        """Return material of its own for one engine: the last `turns` turns of the user, 0: all of them."""
+        shortened = last_turns(self._transcript, turns)
+        made = Material(self._handoff, shortened.transcript, **self._said)
+        made._gone = (shortened.turns, shortened.size)
+        made._shared = self._shared
+        return made
 
     def system(self) -> str:
         """Return the system prompt, which is the same for every size."""
@@ -60,8 +78,9 @@ class Material:
         """
         transcript = self._untold(notes) if notes else self._transcript
         shortened = without_oldest(transcript, keep)
+        turns, size = shortened.turns + self._gone[0], shortened.size + self._gone[1]
         known = cast("Sequence[ModelAnswer | None]", notes)
-        long = Long(notes=known, left_out=_left_out(shortened.turns, shortened.size))
+        long = Long(notes=known, left_out=_left_out(turns, size))
         prompt = self._build(shortened.transcript, budget, long).user
         return f"{prompt}\n\n{self.correction}" if self.correction else prompt
 

@@ -119,6 +119,24 @@ def without_oldest(transcript: Transcript, keep: float) -> Shortened:
     )
 
 
+def last_turns(transcript: Transcript, most: int) -> Shortened:
+    """Return the transcript with its last `most` turns alone, 0: all of them; calls keep their results.
+
+    The user's first ask stays: it is the goal.
+    """
+    groups = turns(transcript.items)
+    if not 0 < most < len(groups):
+        return Shortened(transcript, 0, 0)
+    gone = [item for group in groups[:-most] for item in group]
+    goal = goal_of(gone)
+    items = [*goal, *(item for group in groups[-most:] for item in group)]
+    return Shortened(
+        replace(transcript, items=items, abandoned=[]),
+        len(groups) - most,
+        _size(gone) - _size(goal),
+    )
+
+
 def split(transcript: Transcript, *, window: int, per_token: int) -> list[Transcript]:
     """Return the parts of a long session, oldest first; the last is the latest part, which is told as it was.
 

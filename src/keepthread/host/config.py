@@ -49,6 +49,7 @@ class Config:
     spill_turn_chars: int = 200_000
     max_transcript_bytes: int = 0
     window: int = 0
+    turns: tuple[str, ...] = ()
     command: str = ""
     off_projects: tuple[str, ...] = ()
     local_only_projects: tuple[str, ...] = ()
@@ -57,6 +58,11 @@ class Config:
     )  # every KEEPTHREAD_* of the user's file, as written
     problems: tuple[str, ...] = ()  # values that could not be used, in words; the default stands in
     unnarrowed: Config | None = None  # what the user's file alone says; None: the same as this
+
+    def turns_of(self, engine: str) -> int:
+        """Return how many of the user's last turns an engine is told, 0: as many as fit."""
+        told = dict(one.rpartition("=")[::2] for one in self.turns)
+        return int(told.get(engine, told.get("", 0)))
 
     @property
     def features(self) -> frozenset[str]:

@@ -122,6 +122,13 @@ def _sources(text: str, _env: Mapping[str, str]) -> tuple[str, ...]:
     return names
 
 
+def _turns(text: str, _env: Mapping[str, str]) -> tuple[str, ...]:
+    parts = tuple(part.strip() for part in text.split(",") if part.strip())
+    if not all(re.fullmatch(r"(?:[a-z][a-z0-9_-]{0,39}=)?[0-9]{1,6}", part) for part in parts):
+        raise BadValueError("a number, or engine=number with commas between, is expected")
+    return parts
+
+
 def _folders(text: str, env: Mapping[str, str]) -> tuple[str, ...]:
     home = env.get("HOME") or env.get("USERPROFILE") or ""
     found = []
@@ -164,6 +171,7 @@ ALL: Mapping[str, Reader] = {
     "spill_turn_chars": _whole(0),
     "max_transcript_bytes": _whole(0),
     "window": _whole(0),
+    "turns": _turns,
     "command": _words,
     "off_projects": _folders,
     "local_only_projects": _folders,
