@@ -38,7 +38,9 @@ _OUTLINED = (
 )
 
 
-def outline(file: FileIO, start: int, stop: int) -> Iterator[tuple[int, int, list[Record]]]:
+def outline(
+    file: FileIO, start: int, stop: int, newer: Newer
+) -> Iterator[tuple[int, int, list[Record]]]:
     """Yield line by line, the last one first, offset, end and records of those between two offsets that say something.
 
     Raises:
@@ -48,9 +50,40 @@ def outline(file: FileIO, start: int, stop: int) -> Iterator[tuple[int, int, lis
         for first, last in reversed(candidates(data, _OUTLINED)):
             line = data[first:last]
             records = Slimmer().records(line, offset + first, offset + last + 1)
-            found = [thin for record in records if (thin := outlined(record)) is not None]
+            found = newer.adds(records)
             if found:
                 yield offset + first, offset + last + 1, found
+
+
+class Newer:
+    """What has been outlined while going backwards: an edit of a file that is edited again later adds nothing."""
+
+    def __init__(self) -> None:
+        self._failed: set[str] = set()
+        self._edited: set[tuple[str, str]] = set()
+        self._created: set[str] = set()
+
+    def adds(self, records: Sequence[Record]) -> list[Record]:
+        """Return the outline of the records of the line before all the others, the last one of it first seen."""
+        found = []
+        for record in reversed(records):
+            thin = outlined(record)
+            if thin is not None:
+                thin.parts = [part for part in reversed(thin.parts) if self._counts(part)][::-1]
+                found += [thin] if thin.parts or "queue" in thin.extra else []
+        return found[::-1]
+
+    def _counts(self, part: Part) -> bool:
+        if isinstance(part, Answer):
+            known = self._created if part.result.data else self._failed
+            known.add(part.id)
+        elif isinstance(part, Call) and part.name in EDITORS:
+            where = (part.cwd, next(iter(part.input.values())))
+            again = where in self._edited and part.id not in self._created
+            if not again and part.id not in self._failed:
+                self._edited.add(where)
+            return not again
+        return True
 
 
 def outlined(record: Record) -> Record | None:

@@ -118,7 +118,8 @@ def _collected(
         todos = carry.todos(todos, previous)
     if before:
         changed = files.described(files.touched(before, paths), {}, {})
-        described = carry.files(described, changed)
+        # How often a file was edited is not known of what lies so far back.
+        described = carry.files(described, [{**entry, "summary": ""} for entry in changed])
     runs = commands.runs(items, ended)
     return _Collected(
         items, transcript, previous, earlier, before, runs, ended, described, ranking, todos, now

@@ -12,7 +12,7 @@ from keepthread.host.locations import session_dir
 from keepthread.transcript.known import Entry, Known
 from keepthread.transcript.lines import open_regular
 from keepthread.transcript.model import Item, Transcript
-from keepthread.transcript.outline import items, outline, outlined
+from keepthread.transcript.outline import Newer, items, outline, outlined
 from keepthread.transcript.packed import PARTS
 from keepthread.transcript.record import Record
 from keepthread.transcript.slim import Slimmer
@@ -63,8 +63,9 @@ class Index(NamedTuple):
                         records += one.block.records(file, Slimmer(), since)
                 end = self.stretches[-1].block.stop
                 start = max(end, since, offset - _BEHIND)
-                for _, _, behind in reversed(list(outline(file, start, offset))):
-                    records += behind
+                behind = list(outline(file, start, offset, Newer()))
+                for _, _, found in reversed(behind):
+                    records += found
         except (OSError, *_DAMAGED):
             return []
         thin = (outlined(record) for record in records if record.offset < offset)

@@ -17,7 +17,7 @@ from keepthread.host.locations import session_dir
 from keepthread.transcript.boundaries import MARK
 from keepthread.transcript.known import Entry, again
 from keepthread.transcript.lines import BLOCK, lines, open_regular, size_of
-from keepthread.transcript.outline import outline, outlined
+from keepthread.transcript.outline import Newer, outline
 from keepthread.transcript.packed import unpack
 from keepthread.transcript.read import LIMIT
 from keepthread.transcript.record import Budget, Record
@@ -25,8 +25,8 @@ from keepthread.transcript.slim import Slimmer
 
 LOCK = ".facts-index.lock"
 _KEPT = 20  # indexes: the one of an older session is made again when that goes on
-_OUTLINES = 4 * 1024 * 1024  # bytes
-_FIRST = 512 * 1024  # of them for how the session began
+_OUTLINES = 2 * 1024 * 1024  # bytes
+_FIRST = 256 * 1024  # of them for how the session began
 _WIDEST = LIMIT * 3 // 2  # bytes of the transcript that are kept in full
 
 
@@ -147,29 +147,26 @@ def _outline(
     file: FileIO, known: Sequence[Stretch], stop: int, search: Search, *, start: int = 0
 ) -> Stretch:
     """Return the outline of what is known, which begins at `start`, and of the lines from its end to `stop`."""
-    found: list[Line] = []
+    newer = Newer()
+    found = list(outline(file, known[-1].block.stop if known else start, stop, newer))
+    search.learn(record for _, _, records in found for record in records)
     kept: set[int] = set()
-    for one in known:
-        for entry in one.block.entries:
-            records = _records(file, one, entry)
+    for one in reversed(known):
+        for entry in reversed(one.block.entries):
+            records = newer.adds(_records(file, one, entry))
             if records:
                 found.append((entry[0], entry[1], records))
             if len(entry) == 2:
                 kept.add(entry[0])
-    behind = list(outline(file, known[-1].block.stop if known else start, stop))
-    found += reversed(behind)
-    search.learn(record for _, _, records in behind for record in records)
-    entries, names = search.entries(found)
+    entries, names = search.entries(found[::-1])
     # What was no more than a place stays so: whatever told of its secret may not be known any longer.
     entries = [entry[:2] if entry[0] in kept else entry for entry in entries]
     return stretch(file, start, stop, _few(entries), names, full=False)
 
 
 def _records(file: FileIO, one: Stretch, entry: Entry) -> list[Record]:
-    """Return what the outline keeps of an entry's records."""
     bare = len(entry) == 2
-    records = again(file, Slimmer(), *entry) if bare else [unpack(entry, one.block.names)]
-    return [thin for record in records if (thin := outlined(record)) is not None]
+    return again(file, Slimmer(), *entry) if bare else [unpack(entry, one.block.names)]
 
 
 def _few(entries: Sequence[Entry]) -> list[Entry]:
