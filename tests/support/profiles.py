@@ -17,16 +17,20 @@ from keepthread.host.profiles.table import profile_table, variable_table
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "profiles.md"
 NAMES = ROOT / "templates" / "client-names.txt"
-_OWN = re.compile(rb"(?<![A-Za-z0-9_])CLAUDE_[A-Z0-9]+(?:_[A-Z0-9]+)*(?![A-Za-z0-9_])")
+# What stands before a name is asked behind its first word: so the word itself is searched for, which is fast.
+_OWN = re.compile(rb"CLAUDE_(?<![A-Za-z0-9_]CLAUDE_)[A-Z0-9]+(?:_[A-Z0-9]+)*(?![A-Za-z0-9_])")
 # The others are told apart from the program's constants by the table they are exported from.
-_OTHER = re.compile(rb"[{,]((?:ANTHROPIC|API|BASH|DISABLE|ENABLE|MCP|SLASH)_[A-Z0-9_]+):\(\)=>")
+_OTHERS = [
+    re.compile(rb"%s_(?<=[{,]%s_)[A-Z0-9_]+(?=:\(\)=>)" % (word, word))
+    for word in (b"ANTHROPIC", b"API", b"BASH", b"DISABLE", b"ENABLE", b"MCP", b"SLASH")
+]
 
 
 def names_in(program: Path) -> set[str]:
     """Return the variables of its own that a client's program names."""
     with program.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         found = {match[0].decode() for match in _OWN.finditer(data)}
-        found |= {match[1].decode() for match in _OTHER.finditer(data)}
+        found |= {match[0].decode() for one in _OTHERS for match in one.finditer(data)}
         found |= {name for name in CATALOGUE if data.find(name.encode()) >= 0}
     # A letter of the program's that happens to follow a name makes no other one.
     return {name for name in found if name[:-1] not in found}
