@@ -24,6 +24,7 @@ NAMES = {
     "team_memory": "SessionStart",
     "post_compact": "PostCompact",
     "user_prompt_submit": "UserPromptSubmit",
+    "stop": "Stop",
 }
 TIME_LIMITS = {"pre_compact": 75.0}  # seconds, as registered; every other hook has 10
 GOAL = "The tide importer drops the last reading of every day. Find out why and fix it."
