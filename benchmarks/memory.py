@@ -204,7 +204,7 @@ def load(base: Path, entries: int) -> list[Figure]:
 
 
 def start(base: Path, entries: int, runs: int = 15) -> list[Figure]:
-    """Return how long the memory's hook takes at a start, as a whole process, and how often an idle one fits into it."""
+    """Return how long the memory's hook takes at a start as a whole process, and how often an idle one fits in."""
     project, home = base / "project", base / "home"
     home.mkdir()
     _fill(project / ".claude" / "team-memory", entries)
@@ -220,11 +220,11 @@ def start(base: Path, entries: int, runs: int = 15) -> list[Figure]:
     }
     sent = json.dumps(event | {"hook_event_name": "SessionStart"}).encode()
     idle, shown = [], []
+    hook = str(ROOT / "hooks" / "team_memory.py")
     for _ in range(runs + 1):
         for marker in (home / ".claude" / "keepthread" / "sessions").glob("*/shown-*"):
             marker.unlink()
         idle.append(_timed(lambda: _hook(["-c", "pass"], sent, env)))
-        hook = str(ROOT / "hooks" / "team_memory.py")
         shown.append(_timed(lambda: _hook([hook], sent, env, says=b"additionalContext")))
     ratio = statistics.median(shown[1:]) / statistics.median(idle[1:])
     took = f"{statistics.median(shown[1:]) * 1000:.0f}"

@@ -35,12 +35,11 @@ from keepthread.memory.listing import (
 
 MAX_BYTES = 256 * 1024  # of one file
 HAS_DIR_FD = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
-
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _NOFOLLOW
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW
-# What the systems answer when a link, a pipe or a file stands where something else is expected.
+# What the systems answer when a link, a pipe or a file stands there instead.
 _UNSAFE = frozenset(
     (errno.ENOTDIR, errno.ELOOP, errno.EMLINK, errno.EXDEV, errno.ENXIO, errno.EISDIR)
 )
@@ -207,6 +206,12 @@ class Directory:
                 continue  # no plain file, or gone since it was listed
             left -= 1
             yield key, data, status
+
+    def statuses(self) -> Iterator[tuple[str, os.stat_result]]:
+        """Yield the path of whatever is no folder, and what lstat says of it; nothing is judged or opened."""
+        for _, key, entry in self._walk(self.fd, "", []):
+            with suppress(FileNotFoundError):  # deleted this instant
+                yield key, entry.stat(follow_symlinks=False)
 
     def _walk(
         self, folder: int, prefix: str, skipped: list[Skipped]

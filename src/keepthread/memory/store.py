@@ -10,14 +10,14 @@ from types import TracebackType
 from typing import NamedTuple
 
 from keepthread import redact
-from keepthread.memory import entries, index, keys
+from keepthread.memory import entries, index, keys, texts
 from keepthread.memory.directory import Directory
 from keepthread.memory.directory_by_name import open_root
 from keepthread.memory.entries import Entry
 from keepthread.memory.errors import BadEntry, Conflict, NotFound, PathRejected, SecretFound, Unsafe
 from keepthread.memory.index import MEMORY_MD, Row, Rows
 from keepthread.memory.lock import WAIT, locked
-from keepthread.memory.search import MOST_HITS, Hit, search
+from keepthread.memory.search import MOST_HITS, Hit, search, terms_of
 
 MAX_ENTRY = 64 * 1024  # bytes
 _FEW = 50  # files, each of which may wait for the disk
@@ -256,10 +256,16 @@ class Memory:
 
     def search(self, words: str, limit: int = MOST_HITS) -> list[Hit]:
         """Return the entries that hold words, the best first, with a line of each."""
-        return search(self._texts(), words, limit)
+        return search(self._texts(words), words, limit)
 
-    def _texts(self) -> Iterator[tuple[str, bytes]]:
-        for key, data, _ in self.directory.read_all():
+    def _texts(self, words: str) -> Iterator[tuple[str, bytes]]:
+        """Yield key and bytes of every entry that may hold one of the words."""
+        if self._cache:
+            path = f"{self._cache.removesuffix('.json')}.texts"
+            found = texts.candidates(self.directory, path, terms_of(words))
+        else:
+            found = ((key, data) for key, data, _ in self.directory.read_all())
+        for key, data in found:
             if key.endswith(".md") and key != MEMORY_MD:
                 yield key, data
 
