@@ -29,10 +29,7 @@ _DEEPEST = 100
 _AT_ONCE = 400  # entries whose texts are held at a time
 # What git starts in a remote that is a folder: with its hooks off, for the folder may be another's work.
 _SERVER = "git -c core.hooksPath=/dev/null -c core.alternateRefsCommand=: -c core.fsmonitor=false"
-_RECEIVER = (
-    f"{_SERVER} -c receive.autogc=false -c receive.denyCurrentBranch=refuse "
-    "-c receive.procReceiveRefs= receive-pack"
-)
+_RECEIVER = f"{_SERVER} -c receive.autogc=false -c receive.denyCurrentBranch=refuse receive-pack"
 
 
 class Item(NamedTuple):
@@ -322,7 +319,7 @@ def opened(repository: Repository, base: str, *, trial: bool = False) -> Iterato
         more = {"GIT_DIR": folder, "GIT_OBJECT_DIRECTORY": store}
         if trial:
             more["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = repository.objects
-        git = Git(repository.top, repository.top, more)
+        git = Git(repository.top, repository.git.project, more)
         yield Bench(folder, git, object_name(b"tree", b"", repository.format))
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -2,8 +2,8 @@
 
 Objects and the remote are reached from a `Bench`: a git folder of our own for the length of one command, whose
 configuration is ours and whose object store is the repository's. The repository's own configuration is in force only
-where references and the index are read and written, with its hooks off and every protocol shut; there git starts no
-other program. Hosts, credentials and programs of the user's global configuration count as always.
+where references and the index are read and written, with its hooks and filters off and every protocol shut; there git
+starts no other program. Hosts, credentials and programs of the user's global configuration count as always.
 
 The process environment may not steer git either: another's project can set the variables of whatever the host starts.
 """
@@ -83,7 +83,8 @@ class Git:
         settings: Sequence[str] = (),
     ) -> None:
         self.folder = folder
-        self._env = {**environment(os.environ, project or folder), **(more or {})}
+        self.project = project or folder
+        self._env = {**environment(os.environ, self.project), **(more or {})}
         self._settings = [part for setting in settings for part in ("-c", setting)]
 
     def run(

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from keepthread.errors import KeepthreadError
 from keepthread.memory.bench import Bench, Item
-from keepthread.memory.git import GitFailed
+from keepthread.memory.git import Git, GitFailed
 from keepthread.memory.repository import Repository
 
 _TRIES = 10
@@ -49,9 +49,29 @@ def enter(repository: Repository, changed: Mapping[str, Item | None]) -> None:
     _patiently(repository, given, "update-index", "-z", "--index-info")
 
 
+def _without_filters(repository: Repository) -> Git:
+    """Return what runs git with every content filter off.
+
+    Whoever writes an index compares files that changed in the second of its last writing, through their filters.
+    """
+    out = repository.git.output("config", "--list", "--name-only", "--null")
+    names = {
+        os.fsdecode(key)[7:].rpartition(".")[0] for key in out.split(b"\0") if key[:7] == b"filter."
+    }
+    if any("=" in name or "\n" in name for name in names):  # `-c` cannot name it
+        raise KeepthreadError(f"A filter in the configuration of {repository.top} has an odd name")
+    settings = [
+        f"filter.{name}.{setting}"
+        for name in sorted(names)
+        for setting in ("clean=", "smudge=", "process=", "required=false")
+    ]
+    return Git(repository.top, repository.git.project, settings=settings)
+
+
 def _patiently(repository: Repository, given: bytes, *arguments: str) -> None:
+    git = _without_filters(repository)
     for attempt in range(_TRIES):
-        ran = repository.git.run(*arguments, given=given)
+        ran = git.run(*arguments, given=given)
         if not ran.code:
             return
         if "index.lock" not in ran.told:
@@ -121,8 +141,10 @@ def refuse_ignored(repository: Repository) -> None:
     Raises:
         KeepthreadError: it does; a commit of it would surprise its user.
     """
-    path = f"{repository.prefix}entry.md"
-    if not repository.git.run("check-ignore", "--quiet", "--no-index", "--", path).code:
+    path = f"./{repository.prefix}entry.md"
+    plain = {"GIT_LITERAL_PATHSPECS": "0"}  # this command knows paths only
+    asked = ("check-ignore", "--quiet", "--no-index", "--", path)
+    if not repository.git.run(*asked, more=plain).code:
         raise KeepthreadError(
             f"git ignores {repository.prefix or repository.top}",
             "Take it out of .gitignore to share it with the project, or make the folder a repository of its own.",

@@ -101,6 +101,7 @@ class _Sync:
         self._conflicts: dict[tuple[str, str], str] = {}
         self._authors: set[str] = set()
         self._notes: list[str] = []
+        self._refusal = ""
 
     # A repository of its own.
 
@@ -120,8 +121,10 @@ class _Sync:
                 continue  # an entry was changed here between reading and writing
             if report is not None:
                 return report
+        why = self._refusal or "entries were changed here all the time"
         raise KeepthreadError(
-            f"Others were faster {_TRIES} times in a row; what they sent is here", "Sync again."
+            f"Nothing could be sent in {_TRIES} tries ({why}); what others sent is here",
+            "Sync again.",
         )
 
     def _fetched(self, remote: Remote) -> tuple[str, str]:
@@ -187,6 +190,7 @@ class _Sync:
             "failed to update",
             "incorrect old",
         )
+        self._refusal = problem.message
         if any(word in problem.message for word in faster):
             return
         if self._bench.advertised(remote)[0].get(branch, "") != theirs:
