@@ -50,6 +50,8 @@ def test_help_names_every_command(person: Person) -> None:
             "report",
             "show",
             "status",
+            "statusline",
+            "thresholds",
             "uninstall",
             "unpin",
         ]
@@ -444,7 +446,7 @@ def test_status_of_a_session_without_a_handoff(person: Person) -> None:
         f"Session      {SESSION}\n"
         "Handoff      none yet; the next compaction or `keepthread handoff` writes one\n"
         "Context      unknown until the next answer: it was compacted\n"
-        "Compaction   at 967,000, if the model's window is that large\n"
+        "Compaction   unknown until a model answers\n"
         "Compactions  1\n"
         "Circuit      closed\n"
     )

@@ -37,7 +37,7 @@ def test_the_first_turn_is_not_closed_by_what_is_no_prompt(tmp_path: Path) -> No
         "<command-name>/context</command-name>\n<command-message>context</command-message>"
     )
     session.user("<local-command-stdout>much</local-command-stdout>")
-    session.user([{"type": "image", "source": {}}, 7, None])
+    session.user([{"type": "image", "source": {}}, 7, None])  # type: ignore[list-item]
     turns(session, 30_000)
 
     assert pace(str(session.path)).turns == [30_000, 20_000]
@@ -99,6 +99,7 @@ def test_no_transcript_tells_nothing(tmp_path: Path) -> None:
 
 def test_usage_of_the_wrong_shape_counts_nothing() -> None:
     """Whoever wrote it."""
-    for usage in (None, [], {"input_tokens": "9"}, {"input_tokens": -4}, {"input_tokens": True}):
+    wrong: list[object] = [None, [], {"input_tokens": "9"}, {"input_tokens": -4}]
+    for usage in [*wrong, {"input_tokens": True}]:
         assert total(usage) == 0
     assert total({"input_tokens": 3, "cache_read_input_tokens": 4, "output_tokens": 5}) == 12

@@ -116,9 +116,12 @@ def model_here(env: Mapping[str, str], folder: str, project: str, last: Pace) ->
 def told(found: Forecast) -> str:
     """Return the forecast as text for people."""
     point = found.point
+    if not point.model:
+        nobody = "Model        none known here: no session, no setting; name one with --model"
+        return "\n".join([nobody, *_own(found)])
     asked = f" ({shown(found.chosen_by)})" if found.chosen_by else ""
     lines = [
-        f"Model        {shown(point.model) or 'none known: name one with --model'}{asked}",
+        f"Model        {shown(point.model)}{asked}",
         f"Window       {_window(point)}",
         f"Reserve      {point.output_reserve:,} for an answer",
         f"Effective    {point.effective:,}",

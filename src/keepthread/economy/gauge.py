@@ -44,14 +44,15 @@ def gauge(transcript: Transcript, point: Thresholds, pace: Pace) -> dict[str, An
     tokens = reported or (transcript.tokens.estimated if known else None)
     since = transcript.tokens.estimated if reported else 0
     window = point.model_window if point.window_source != "unknown" else None
-    left = None if tokens is None or point.threshold is None else point.threshold - tokens - since
+    threshold = point.threshold if point.model else None
+    left = None if tokens is None or threshold is None else threshold - tokens - since
     return {
         "tokens": tokens,
         "estimated": not reported,
         "window": window,
         "share": None if tokens is None or not window else round(tokens / window, 3),
         "since": since,
-        "threshold": point.threshold,
+        "threshold": threshold,
         "to_compaction": None if left is None else max(0, left),
         "growth_per_turn": pace.growth or None,
         "turns_left": None if left is None or not pace.growth else max(0, left) // pace.growth,
@@ -100,10 +101,12 @@ def model_in_force(model: str, tokens: int, chosen: str) -> str:
     """Return a transcript's model with the "[1m]" that the transcript leaves out.
 
     Args:
-        model: as the answers name it.
+        model: as the answers name it, "" before the first one: then it is `chosen`.
         tokens: the size of the context; one that is larger than the model's window shows that the window is.
         chosen: what its user has chosen (ANTHROPIC_MODEL, the setting `model`): an id or an alias.
     """
+    if not model:
+        return chosen
     window = windows.window_of(model)
     bare = chosen.removesuffix(windows.LONG)
     same = bare in model or (_ALIASES.fullmatch(bare) and bare in model)
@@ -131,6 +134,8 @@ def told(context: Mapping[str, Any], point: Thresholds) -> list[str]:
 
 
 def _distance(context: Mapping[str, Any], point: Thresholds) -> str:
+    if not point.model:
+        return "unknown until a model answers"
     if not point.enabled:
         return f"off by {point.off_by}"
     if point.threshold is None:

@@ -89,6 +89,8 @@ def _context(tokens: int, point: Thresholds, last: Pace) -> list[str]:
         first = f"context {tokens / window:.0%} of {_short(window)}"
     else:
         first = f"context {_short(tokens)}"
+    if not point.model:
+        return [first]
     if not point.enabled:
         return [first, "compaction off"]
     if point.threshold is None:
