@@ -52,6 +52,7 @@ class Material:
 
     @correction.setter
     def correction(self, text: str) -> None:
+        """Let every prompt made from now on end with it."""
         self._shared["correction"] = text
 
     def of_last(self, turns: int) -> Material:
