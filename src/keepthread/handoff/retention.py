@@ -36,6 +36,7 @@ _EXTRAS = (
     "note",
     "pin",
     "session-memory.md",
+    "facts-index",
     "handoff.md",
 )
 

@@ -14,6 +14,7 @@ from keepthread.transcript.model import Call, Message, Note
 from keepthread.transcript.packed import PARTS, Names, pack, unpack
 from keepthread.transcript.record import Part, Record
 
+_LAYERS = 4
 _AT_ONCE = 300_000  # characters: the search for secrets bounds how much of one text it looks at
 
 Line = tuple[int, int, list[Record]]  # offset, end, records
@@ -117,8 +118,20 @@ class Search:
         if unpack(again, names.texts) != record:
             return None
         told = again[PARTS], again[-1]
-        clean = redact.document(told) == [*told] and redact.text(text) == text
+        bare = [text, *_unescaped(text)]
+        clean = redact.document(told) == [*told] and all(redact.text(one) == one for one in bare)
         return packed if clean else None
+
+
+def _unescaped(text: str) -> Iterator[str]:
+    """Yield the text with one layer of escapes less each time, as JSON in JSON has them."""
+    for _ in range(_LAYERS):
+        if "\\" not in text:
+            return
+        text = (
+            text.replace("\\\\", "\0").replace('\\"', '"').replace("\\n", "\n").replace("\0", "\\")
+        )
+        yield text
 
 
 def _written(secret: str) -> str:
