@@ -48,8 +48,18 @@ def try_hooks(hooks: Sequence[Written], env: Mapping[str, str]) -> Iterator[Tria
             variables.write(
                 "KEEPTHREAD_SOURCES=compact,clear\n"
             )  # so that every hook has something to do
+        _remember(folder, clean)
         for hook in hooks:
             yield _try(hook, folder, clean)
+
+
+def _remember(folder: str, env: Mapping[str, str]) -> None:
+    """Leave an entry in the sample's memory, for the hook that shows it."""
+    from keepthread.memory.entries import Entry
+    from keepthread.memory.places import open_memory, place_of
+
+    with open_memory(place_of(env, folder), "private") as memory:
+        memory.add("sample.md", Entry(body="A sample.", type="project"))
 
 
 def _try(hook: Written, folder: str, env: Mapping[str, str]) -> Trial:
