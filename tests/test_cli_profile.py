@@ -314,3 +314,53 @@ def test_what_is_written_is_private(person):
 
     for path in (person.home / "rc", person.state / "env-files.json"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("before", SETTINGS, ids=repr)
+def test_install_with_a_profile_and_uninstall_leave_the_settings_as_they_were(person, before):
+    path = person.config / "settings.json"
+    if before is not None:
+        path.write_bytes(before)
+
+    person.ok("install", "--profile", "tuned")
+    assert block(path)[PCT] == "80"
+    assert "hooks" in json.loads(path.read_text(encoding="utf-8-sig"))
+    person.ok("uninstall")
+
+    assert (path.read_bytes() if path.exists() else None) == before
+
+
+@pytest.mark.parametrize("name", ["nope", "tuned"])
+def test_install_with_a_profile_that_cannot_be_put_in_force_does_nothing(person, name):
+    write(person.config / "settings.json", **{PCT: "70"})
+    before = person.files()
+
+    assert person.run("install", "--profile", name).code == 1
+    assert person.files() == before
+
+
+def test_install_with_a_profile_dry_writes_nothing(person):
+    before = person.files()
+
+    said = person.ok("install", "--profile", "tuned", "--dry-run")
+
+    assert f'+    "{PCT}": "80"' in said
+    assert "pre_compact.py" in said
+    assert person.files() == before
+
+
+def test_uninstall_takes_the_blocks_in_files_out_and_leaves_half_of_one(person):
+    rc, other = person.home / ".bashrc", person.home / ".zshrc"
+    rc.write_bytes(b"A=1")
+    person.ok("install")
+    person.ok("profile", "apply", "tuned", "--env-file", str(rc))
+    person.ok("profile", "apply", "tuned", "--env-file", str(other))
+    other.write_text(other.read_text().replace("# <<< keepthread profile <<<", ""))
+
+    assert "would go" in person.ok("uninstall", "--dry-run")
+    assert b"tuned" in rc.read_bytes()
+    said = person.ok("uninstall")
+
+    assert f"is gone from {rc}" in said
+    assert f"Left: the profile's block in {other}" in said
+    assert rc.read_bytes() == b"A=1"

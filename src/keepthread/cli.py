@@ -16,7 +16,7 @@ from keepthread import __version__
 from keepthread.cli_context import statusline, thresholds
 from keepthread.cli_handoffs import diff, handoff, session_option, show
 from keepthread.cli_memory import memory
-from keepthread.cli_output import json_option, say
+from keepthread.cli_output import json_option, make_sturdy, say
 from keepthread.cli_profile import profile
 from keepthread.errors import KeepthreadError
 from keepthread.handlers import guard, log_bug
@@ -45,15 +45,22 @@ _dry = click.option("--dry-run", is_flag=True, help="Print the change as a diff 
 
 @cli.command()
 @_scope
+@click.option(
+    "--profile",
+    "name",
+    default="",
+    metavar="NAME",
+    help="Put this profile's values there too; `keepthread profile list` has them all.",
+)
 @_dry
 @json_option
-def install(scope: str, dry_run: bool, as_json: bool) -> None:
+def install(scope: str, name: str, dry_run: bool, as_json: bool) -> None:
     """Write keepthread's hooks and commands into the host's settings."""
     from keepthread.installing import install_here
 
-    _print_report(
-        install_here(dict(os.environ), os.getcwd(), scope=scope, dry_run=dry_run), as_json
-    )
+    env, cwd = dict(os.environ), os.getcwd()
+    report = install_here(env, cwd, scope=scope, dry_run=dry_run, profile=name)
+    _print_report(report, as_json)
 
 
 @cli.command()
@@ -244,8 +251,8 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 def main() -> None:
     """Run the command line and end the process: 0 done, 1 refused, 2 usage, 3 a bug, 130 interrupted."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a name that the terminal cannot show is no bug
-            stream.reconfigure(errors="replace")
+        if isinstance(stream, io.TextIOWrapper):
+            make_sturdy(stream, os.environ)
     sys.exit(guard(lambda: run(cli), _report_bug))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from keepthread import files
@@ -59,14 +59,8 @@ def apply(
         KeepthreadError: no such profile, the settings cannot be edited, or a value of the user's own is in the way;
             nothing is changed.
     """
-    values = reading.load(name, where.state).values
     place = where.place(scope)
-    own = _own_values(values, place, where.state)
-    if own and not force:
-        raise KeepthreadError(
-            f"{place.path} sets {', '.join(own)} to another value; nothing was changed",
-            "With --force the profile's value stands there until `keepthread profile clear`.",
-        )
+    values, own = _checked(name, place, where.state, force=force)
     report = settings_env.apply(
         values, where=place, config_dir=where.config_dir, state=where.state, dry_run=dry_run
     )
@@ -74,6 +68,22 @@ def apply(
     if not dry_run:
         notes += overruled(values, place.path, where)
     return report._replace(notes=[*report.notes, *notes])
+
+
+def with_install(
+    install: Callable[[], Report], name: str, where: Where, *, scope: str, dry_run: bool
+) -> Report:
+    """Run `install` and put a profile in force, unless something is in the profile's way: then nothing is done.
+
+    Raises:
+        KeepthreadError: as `apply`, and as `install`.
+    """
+    _checked(name, where.place(scope), where.state, force=False)
+    first = install()
+    second = apply(name, where, scope=scope, dry_run=dry_run)
+    notes = [note for note in (*first.notes, *second.notes) if note != NOTHING] or [NOTHING]
+    changed = first.changed or second.changed
+    return Report(changed, first.diff + second.diff, notes, first.settings_path)
 
 
 def clear(where: Where, *, scope: str = "", dry_run: bool = False) -> list[Report]:
@@ -120,6 +130,11 @@ def clear_file(path: str, state: str, *, dry_run: bool = False) -> Report:
     return _report(change, dry_run, [])
 
 
+def blocks_out(state: str, *, dry_run: bool = False) -> list[str]:
+    """Take the blocks out of all files, and return in words what became of each. Never raises KeepthreadError."""
+    return [note for path in recorded(state) for note in _block_out(path, state, dry_run)]
+
+
 def overruled(values: Mapping[str, str], path: str, where: Where) -> list[str]:
     """Return in words which of a settings file's values do not count, because a stronger place says otherwise."""
     found = sources.in_force_of(sources.here(where.env, where.cwd))
@@ -155,6 +170,20 @@ def recorded(state: str) -> list[str]:
     return [path for path in found if isinstance(path, str)] if isinstance(found, list) else []
 
 
+def _checked(
+    name: str, place: Place, state: str, *, force: bool
+) -> tuple[dict[str, str], list[str]]:
+    """Return a profile's values, and the names under which values of the user's own stand in the way."""
+    values = reading.load(name, state).values
+    own = _own_values(values, place, state)
+    if own and not force:
+        raise KeepthreadError(
+            f"{place.path} sets {', '.join(own)} to another value; nothing was changed",
+            "With --force the profile's value stands there until `keepthread profile clear`.",
+        )
+    return values, own
+
+
 def _own_values(values: Mapping[str, str], place: Place, state: str) -> list[str]:
     block = settings_env.current(place)
     ours = settings_env.standing(place, state)
@@ -163,6 +192,15 @@ def _own_values(values: Mapping[str, str], place: Place, state: str) -> list[str
         for name, value in values.items()
         if name in block and name not in ours and in_force.as_text(block[name]) != value
     ]
+
+
+def _block_out(path: str, state: str, dry_run: bool) -> list[str]:
+    try:
+        report = clear_file(path, state, dry_run=dry_run)
+    except KeepthreadError as problem:
+        return [f"Left: the profile's block in {path}: {problem.message}"]
+    verb = "would go" if dry_run else "is gone"
+    return [f"The profile's block {verb} from {path}"] if report.changed else []
 
 
 def _with_values(where: Where) -> list[Place]:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from keepthread import files
+from keepthread import files, platforms
 from keepthread.errors import KeepthreadError
 from keepthread.host import in_force, locations
 from keepthread.host.profiles import names, reading
@@ -61,7 +61,7 @@ def all_sources(env: Mapping[str, str], config_dir: str, project: str) -> list[S
         project: the project's folder, "" for none.
     """
     found = [Source("unread", path, _dotenv(path)) for path in [os.path.join(config_dir, ".env")]]
-    home = env.get("HOME") or env.get("USERPROFILE") or ""
+    home = platforms.home(env)
     for name in SHELLS if os.path.isabs(home) else ():
         path = os.path.join(home, *name.split("/"))
         found.append(Source("shell", path, _shell(path)))
