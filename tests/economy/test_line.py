@@ -14,6 +14,7 @@ import pytest
 
 from keepthread import log
 from keepthread.handoff.store import write_worker
+from keepthread.host.config import load, store_resolved
 from tests.support.cli import DOCUMENT, Person
 from tests.support.session import SESSION
 
@@ -159,7 +160,7 @@ def test_a_large_transcript_is_marked_once_the_limit_is_stored(person: Person) -
     """The hooks store what the user's file says."""
     session = person.session()
     person.write_env("KEEPTHREAD_MAX_TRANSCRIPT_BYTES=100\n")
-    person.run("install")
+    store_resolved(str(person.state), load({}, str(person.config)))
     data = given(person, transcript_path=str(session.path))
 
     assert line(person, data).endswith(" | ! transcript 0 MB")
