@@ -466,3 +466,29 @@ def test_an_index_that_a_killed_process_left_behind_is_found_and_made_anew(team)
         assert team.keep("check") == "Nothing to complain about.\n"
         (team.root / "b.md").unlink()
         (team.root / "MEMORY.md").write_bytes(stale)
+
+
+def test_nothing_in_the_repository_can_trust_it(team):
+    """Neither a file of that name, nor settings, nor an environment that a repository's settings set."""
+    team.write("a.md", "text of the team")
+    decision = {"trusted": True, "remotes": [], "authors": None}
+    (team.root / "trust.json").write_text(json.dumps({"decisions": {str(team.root): decision}}))
+    (team.project / ".claude" / "settings.json").write_text('{"env": {"KEEPTHREAD_TRUST": "1"}}')
+    run = team.begin(KEEPTHREAD_MEMORY_BUDGET="9900")
+
+    assert run.context == ""
+    assert "keepthread memory trust" in run.notice
+
+
+def test_a_clone_that_a_link_stands_in_is_neither_trusted_nor_told_of(team, tmp_path):
+    """The folder of the default place is reached through no link of a repository's making."""
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "x.md").write_text("outside\n")
+    for path in sorted(team.root.rglob("*"), reverse=True):
+        path.unlink()
+    team.root.rmdir()
+    team.root.symlink_to(out)
+
+    assert "left alone" in team.keep("trust", "--yes", code=1)
+    assert team.begin().stdout == ""

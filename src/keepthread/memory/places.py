@@ -5,6 +5,9 @@
 <state>/memory/<key>.json          which folder the team's is, when it is another
 <state>/memory/<key>.team.json     the indexes, which hold nothing that the entries do not
 <state>/memory/<key>.private.json
+<state>/memory/<key>.team.digest      what session starts show, and
+<state>/memory/<key>.private.digest   <key>.team.texts, what a search of many entries reads: see these modules
+<state>/memory/<key>/trust.json       which folder of the team its user trusts
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from keepthread.memory.errors import MemoryProblem, NotFound, Unsafe
 from keepthread.memory.store import Memory, utc_now
 from keepthread.memory.where import TEAM_FOLDER, named_team
 
+_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # MEMORY.md is made anew on every machine, so that it is nothing to merge.
 IGNORED = b"# keepthread: not shared\n/.lock\n/MEMORY.md\n.tmp-*\n"
 
@@ -110,7 +114,7 @@ def _ignore(memory: Memory) -> None:
     try:
         fd = os.open(
             ".gitignore" if memory.directory.fd >= 0 else path,
-            os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0),
+            os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS,
             files.PRIVATE_FILE,
             dir_fd=memory.directory.fd if memory.directory.fd >= 0 else None,
         )
