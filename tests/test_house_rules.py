@@ -20,7 +20,7 @@ FILES = sorted(
 
 # Rooms of one floor know nothing of one another; a room may import those of lower floors and itself.
 FLOORS = [
-    {"detached", "errors", "files", "log", "resources", "__init__"},
+    {"detached", "errors", "files", "log", "platforms", "resources", "__init__"},
     {"host", "transcript", "redact"},
     {"handoff", "engines"},
     {
@@ -158,6 +158,7 @@ LIGHT = {
     "keepthread.economy.spill_store",
     "keepthread.errors",
     "keepthread.files",
+    "keepthread.platforms",
     "keepthread.handlers",
     "keepthread.handling",
     "keepthread.handling.memories",

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
+from io import TextIOWrapper
 
 import click
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def make_sturdy(stream: TextIOWrapper, env: Mapping[str, str], system: str = sys.platform) -> None:
+    """Let a stream take every text: what its console cannot show becomes a question mark.
+
+    On Windows a pipe or a file would get the code page of the console, and lose what that lacks; who reads it expects
+    UTF-8, as from git.
+    """
+    piped = system == "win32" and not stream.isatty() and not env.get("PYTHONIOENCODING")
+    stream.reconfigure(encoding="utf-8" if piped else None, errors="replace")
 
 
 def say(text: str) -> None:

@@ -6,9 +6,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from keepthread.{} import main; main(*sys.argv[2:])"
+# Of CreateProcess; subprocess names them on Windows only.
+_NO_WINDOW, _NEW_GROUP, _BREAKAWAY = 0x08000000, 0x00000200, 0x01000000
 
 
 def start(module: str, arguments: Sequence[str], *, env: Mapping[str, str], cwd: str) -> int:
@@ -26,12 +29,31 @@ def start(module: str, arguments: Sequence[str], *, env: Mapping[str, str], cwd:
         OSError: the system starts no process, or the folder is gone.
     """
     parent = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    apart: dict[str, Any] = {"start_new_session": True}
-    if sys.platform == "win32":
-        flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
-        apart = {"creationflags": flags | subprocess.CREATE_BREAKAWAY_FROM_JOB}
+    command = [sys.executable, "-I", "-c", _CODE.format(module), parent, *arguments]
+    *attempts, last = apart()
+    for attempt in attempts:
+        with suppress(PermissionError):  # the job that the host is in lets nobody out
+            return _started(command, env, cwd, attempt)
+    return _started(command, env, cwd, last)
+
+
+def apart(system: str = sys.platform) -> list[dict[str, Any]]:
+    """Return what makes `Popen` start a process apart from this one: what is best first, what always works last.
+
+    On Windows that is a console of its own that is not shown: a process without one (DETACHED_PROCESS) gets a window as
+    soon as it starts another, and the python.exe of a virtual environment does so at once. Unverified there.
+    """
+    if system != "win32":
+        return [{"start_new_session": True}]
+    flags = _NO_WINDOW | _NEW_GROUP
+    return [{"creationflags": flags | _BREAKAWAY}, {"creationflags": flags}]
+
+
+def _started(
+    command: Sequence[str], env: Mapping[str, str], cwd: str, apart: Mapping[str, Any]
+) -> int:
     process = subprocess.Popen(
-        [sys.executable, "-I", "-c", _CODE.format(module), parent, *arguments],
+        command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

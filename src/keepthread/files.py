@@ -26,6 +26,7 @@ _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 
 # What file systems without the notion answer to fsync (FUSE, CIFS, some network mounts).
 _NO_FSYNC = frozenset((errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF))
+_WINDOWS_PATIENCE = 0.25  # seconds, for a reader
 _WINDOWS_RETRY = 2.5  # seconds: a virus scanner or an editor holds the target only briefly
 
 
@@ -138,7 +139,7 @@ def read_regular(path: str, limit: int, *, tighten: bool = False) -> bytes:
     """
     if not _NOFOLLOW and os.path.islink(path):
         raise OSError(errno.ELOOP, "a link where a file is expected", path)
-    fd = os.open(path, os.O_RDONLY | _NONBLOCK | _COMMON)
+    fd = _open_to_read(path)
     try:
         status = _regular(fd, path)
         if status.st_size > limit:
@@ -208,6 +209,25 @@ def _regular(fd: int, path: str) -> os.stat_result:
     if status.st_mode & 0o170000 != 0o100000:  # stat.S_ISREG without importing stat
         raise OSError(errno.EINVAL, "not a regular file", path)
     return status
+
+
+def _open_to_read(path: str) -> int:
+    if os.name == "nt":
+        import time
+
+        until = time.monotonic() + _WINDOWS_PATIENCE
+        while time.monotonic() < until:
+            if (fd := _opened_or_busy(path)) >= 0:
+                return fd
+            time.sleep(0.01)
+    return os.open(path, os.O_RDONLY | _NONBLOCK | _COMMON)
+
+
+def _opened_or_busy(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | _NONBLOCK | _COMMON)
+    except PermissionError:
+        return -1  # this instant another process puts a new file in its place
 
 
 def _read_up_to(fd: int, limit: int) -> bytes:

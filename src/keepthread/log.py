@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # loading typing costs a hook more than everything else here
 
 NAME = "log.jsonl"
 ROTATE_AT = 1_000_000  # bytes
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _WIDTHS = {"event": 40, "session": 80, "outcome": 40, "reason": 80, "engine": 40, "detail": 400}
 _START = b'{"time":'
 
@@ -73,7 +74,7 @@ def read(state: str, *, limit: int) -> list[dict[str, Any]]:
 def tail(state: str, size: int) -> list[bytes]:
     """Return the lines in the last `size` bytes of the log, oldest first; a first one that is cut is left out."""
     try:
-        fd = os.open(os.path.join(state, NAME), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        fd = os.open(os.path.join(state, NAME), _READ)
     except (OSError, ValueError):
         return []
     try:

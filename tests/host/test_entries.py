@@ -92,6 +92,7 @@ def test_the_table_holds_the_events_and_limits() -> None:
         ("SessionStart", "team_memory.py", "compact|resume|fork|startup|clear", 10),
         ("PostCompact", "post_compact.py", None, 10),
         ("UserPromptSubmit", "user_prompt_submit.py", None, 10),
+        ("Stop", "stop.py", None, 10),
     ]
 
 
@@ -101,12 +102,22 @@ def test_windows_gets_program_and_arguments() -> None:
         r"C:\Users\Nate O'Hara\venv\Scripts\python.exe", r"C:\x\keepthread\hooks", windows=True
     )[0].handler
 
-    assert hook == {
+    assert {name: hook[name] for name in ("type", "command", "timeout")} == {
         "type": "command",
         "command": r"C:\Users\Nate O'Hara\venv\Scripts\python.exe",
-        "args": ["-I", r"C:\x\keepthread\hooks\pre_compact.py"],
         "timeout": 75,
     }
+    assert hook["args"][:2] == ["-I", "-c"]
+    assert hook["args"][3:] == [r"C:\x\keepthread\hooks\pre_compact.py"]
+    assert set(hook) == {"type", "command", "args", "timeout"}
+    assert entries.shipped_script(hook) == "pre_compact.py"
+
+
+def test_the_windows_form_of_earlier_versions_is_still_ours() -> None:
+    """It is upgraded in place."""
+    args = ["-I", r"C:\x\keepthread\hooks\pre_compact.py"]
+    hook = {"type": "command", "command": r"C:\v\python.exe", "args": args}
+
     assert entries.shipped_script(hook) == "pre_compact.py"
 
 

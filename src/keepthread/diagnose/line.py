@@ -12,7 +12,7 @@ from keepthread.diagnose.status import session_here
 from keepthread.economy.forecast import model_here
 from keepthread.economy.line import status_line
 from keepthread.economy.pace import pace
-from keepthread.host.entries import posix_command
+from keepthread.host.entries import posix_command, windows_command
 from keepthread.host.in_force import settings_env
 from keepthread.host.locations import config_dir, project_root
 
@@ -33,6 +33,6 @@ def line_here(env: Mapping[str, str], cwd: str) -> str:
 def settings_snippet() -> str:
     """Return the settings that make the host show the line, as JSON."""
     script = os.path.join(resources.folder("hooks"), "status_line.py")
-    quoted = f'"{sys.executable}" -I "{script}"'
-    command = quoted if os.name == "nt" else posix_command(sys.executable, script)
+    windows = windows_command(sys.executable, script)
+    command = windows if os.name == "nt" else posix_command(sys.executable, script)
     return json.dumps({"statusLine": {"type": "command", "command": command}}, indent=2)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 
+from keepthread import platforms
 from keepthread.host.locations import git_root
+from keepthread.platforms import is_within as _is_within
 
 _BIN = os.path.join("node_modules", ".bin")
 
@@ -18,7 +19,7 @@ def program(env: Mapping[str, str], project: str, platform: str = sys.platform) 
     Only absolute PATH entries outside the repository at work count: it must not bring its own `claude`.
     """
     names = ("claude.exe", "claude.cmd") if platform == "win32" else ("claude",)
-    home = _home(env)
+    home = platforms.home(env, platform)
     own = os.path.join(home, ".local", "bin")
     for found in programs(names, [*env.get("PATH", "").split(os.pathsep), own], env, project):
         started = _behind_shim(found)
@@ -43,10 +44,10 @@ def programs(
     A relative folder is anybody's. `project` may be ""; CLAUDE_PROJECT_DIR and PWD of `env` count as well.
     """
     starts = list(dict.fromkeys(filter(os.path.isabs, _at_work(env, project))))
-    roots = _roots(starts, _home(env))
+    roots = _roots(starts, platforms.home(env))
     for folder in filter(os.path.isabs, folders):
         for name in names if not _is_bin_above(folder, starts) else ():
-            found = shutil.which(name, path=folder)
+            found = platforms.which(name, [folder])
             if found and not _inside(found, roots):
                 yield found
 
@@ -88,14 +89,6 @@ def _inside(path: str, roots: set[str]) -> bool:
     return any(
         _is_within(here, root) for here in (spelt, placed, os.path.realpath(path)) for root in roots
     )
-
-
-def _is_within(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
-
-
-def _home(env: Mapping[str, str]) -> str:
-    return env.get("HOME") or env.get("USERPROFILE") or ""
 
 
 def _behind_shim(found: str) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import tempfile
 from collections.abc import Mapping
 
+from keepthread import platforms
 from keepthread.engines import rejects
 from keepthread.engines.answers import document_in, permanent
 from keepthread.engines.claude_program import programs
@@ -88,11 +88,11 @@ def _program(name: str, setup: Setup) -> str:
 
     PATH can be set by a repository, so of it only absolute folders outside the one at work count.
     """
-    home = setup.env.get("HOME") or setup.env.get("USERPROFILE") or ""
+    home = platforms.home(setup.env)
     if name.startswith("~/") and home:
         name = home + name[1:]
     if os.path.isabs(name):
-        return name if shutil.which(name) else ""
+        return platforms.which(os.path.basename(name), [os.path.dirname(name)])
     if os.path.dirname(name):
         return ""  # relative to what? A program of some project's is never meant
     folders = setup.env.get("PATH", "").split(os.pathsep)

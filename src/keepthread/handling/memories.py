@@ -117,17 +117,24 @@ def _digest(at: Where, scope: str, root: str, event: Event, run: Run) -> Digest 
     """Return a memory's digest, brought up to date when that is done soon, else as it is."""
     from keepthread.memory.digest import load
 
-    path = at.beside(f".{scope}.digest")
-    digest = load(path, scope)
+    digest = load(at.beside(f".{scope}.digest"), scope)
     if digest is not None and digest.is_fresh(root):
         return digest
+    return _prepared(at, scope, event, run) or (
+        digest if digest is not None and digest.root == root else None
+    )
+
+
+def _prepared(at: Where, scope: str, event: Event, run: Run) -> Digest | None:
+    """Return a memory's digest made anew; None when that takes longer, and is done beside this start."""
     from keepthread.memory import prepare
+    from keepthread.memory.digest import load
 
     env = dict(run.env)
     if prepare.here(env, event.cwd, scope, prepare.AT_ONCE):
-        return load(path, scope)
+        return load(at.beside(f".{scope}.digest"), scope)
     prepare.beside(env, event.cwd, scope, at.state)
-    return digest if digest is not None and digest.root == root else None
+    return None
 
 
 def _chosen(found: Found, at: Where, budget: int, event: Event, run: Run) -> str:
@@ -136,19 +143,15 @@ def _chosen(found: Found, at: Where, budget: int, event: Event, run: Run) -> str
         return ""
     from keepthread.handoff import inject
     from keepthread.memory import recall
-    from keepthread.memory.git_files import branch_of
 
-    now = time.time()
-    roots = {digest.scope: digest.root for digest in found.digests}
-    words = recall.words_of(branch_of(at.project))
-    project = recall.words_of(os.path.basename(at.project))
-    rows = recall.candidates(found.digests, words, project, now, found.shows)
-    total = sum(digest.count for digest in found.digests)
-    text, shown = recall.compose(
-        rows, total, budget, now, lambda row: row.is_still(roots[row.scope])
-    )
+    text, shown, changed = _composed(found, at, budget)
+    if changed:
+        again = {scope: _prepared(at, scope, event, run) for scope in changed}
+        found.digests = [again.get(digest.scope) or digest for digest in found.digests]
+        text, shown, _ = _composed(found, at, budget)
     if not shown:
         return ""
+    total = sum(digest.count for digest in found.digests)
     name = recall.identity(shown)
     state, session = at.state, event.session_id
     key = f"{name}:{_compactions(event, state)}"
@@ -158,6 +161,28 @@ def _chosen(found: Found, at: Where, budget: int, event: Event, run: Run) -> str
     run.undo = lambda: inject.release(state, session, KIND, key)
     run.log(session, "shown", "", f"{len(shown)} of {total} entries")
     return text
+
+
+def _composed(found: Found, at: Where, budget: int) -> tuple[str, list[Row], set[str]]:
+    """Return the text, the entries in it, and the scopes in which a file was changed in place since it was prepared."""
+    from keepthread.memory import recall
+    from keepthread.memory.git_files import branch_of
+
+    now = time.time()
+    roots = {digest.scope: digest.root for digest in found.digests}
+    words = recall.words_of(branch_of(at.project))
+    project = recall.words_of(os.path.basename(at.project))
+    rows = recall.candidates(found.digests, words, project, now, found.shows)
+    total = sum(digest.count for digest in found.digests)
+    changed: set[str] = set()
+
+    def still(row: Row) -> bool:
+        same = row.is_still(roots[row.scope])
+        if not same:
+            changed.add(row.scope)
+        return same
+
+    return (*recall.compose(rows, total, budget, now, still), changed)
 
 
 def _compactions(event: Event, state: str) -> str:
@@ -195,8 +220,10 @@ def _is_there(name: str, key: str, event: Event, state: str) -> bool:
 
 def _replayed(path: str, name: bytes, *, wiped: bool) -> bool:
     """Return whether a transcript holds the name of a text behind its last compaction, as far as that is found soon."""
+    from keepthread.transcript.lines import open_regular
+
     try:
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb", 0) as file:
+        with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             head = b"" if wiped else file.read(min(_HEAD, max(0, size - _TAIL)))
             file.seek(max(0, size - _TAIL))

@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from keepthread import files
+from keepthread import files, platforms
 from keepthread.handoff import exclude
 from keepthread.host.locations import git_root
 
@@ -71,6 +71,20 @@ def why_left_alone(root: str, relative: str) -> str:
     except (OSError, ValueError) as problem:
         return f"{relative!r} cannot be written: {_reason(problem)}"
     return ""
+
+
+def traces(root: str, relative: str) -> tuple[bool, bool]:
+    """Return whether a document of ours is there, and whether its line stands in the exclude file. Never raises."""
+    try:
+        parts = _parts(relative)
+        path = os.path.join(root, *parts)
+        with _folder(root, parts[:-1], create=False) as folder:
+            there = os.path.lexists(path) and MARKER in _head(folder, parts[-1], relative)
+    except FileNotFoundError:
+        there = False
+    except (_LeftAloneError, OSError, ValueError):
+        return False, False  # no path of ours, or what lies there is not ours
+    return there, exclude.holds(path)
 
 
 def forget_document(root: str, relative: str) -> bool:
@@ -132,7 +146,8 @@ def _folder_by_name(root: str, parts: list[str], *, create: bool) -> str:
     folder = os.path.join(root, *parts)
     if create:
         os.makedirs(folder, exist_ok=True)
-    if os.path.realpath(folder) != os.path.join(os.path.realpath(root), *parts):
+    expected = os.path.join(os.path.realpath(root), *parts)
+    if os.path.normcase(os.path.realpath(folder)) != os.path.normcase(expected):
         raise _LeftAloneError(f"{folder} leads out of the project through a link")
     return folder
 
@@ -221,11 +236,11 @@ def _git(path: str, *arguments: str) -> bool | None:
     """Return what git answers about the file, None when it has no answer: missing, slow, or not willing."""
     folder, name = os.path.split(path)
     # Nothing of the repository's own configuration runs, and no variable leads to another repository.
-    command = ["git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
+    safe = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         run = subprocess.run(
-            [*command, *arguments, "--", name],
+            [platforms.started_as("git", env), *safe, *arguments, "--", name],
             cwd=folder,
             env={**env, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"},
             stdin=subprocess.DEVNULL,

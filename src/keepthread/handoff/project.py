@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from keepthread import platforms
 from keepthread.handoff.exclude import common_folder
 from keepthread.host.locations import git_root
 
@@ -18,7 +19,7 @@ def project_key(project: str) -> str:
     if not project:
         return ""
     top = git_root(project) or project
-    place = os.path.realpath(common_folder(top) or top)
+    place = platforms.real_place(common_folder(top) or top)
     place = os.path.dirname(place) if os.path.basename(place) == ".git" else place
     return sha256_hex(place.encode("utf-8", "surrogatepass"))[:32]
 

@@ -5,11 +5,12 @@ macOS and Windows are written to the documentation of their programs and unverif
 
 from __future__ import annotations
 
-import shutil
+import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
+from keepthread import platforms
 from keepthread.errors import KeepthreadError
 
 _SECONDS = 10.0
@@ -40,10 +41,10 @@ def copy(text: str, env: Mapping[str, str], system: str = sys.platform) -> str:
     Raises:
         KeepthreadError: there is no such program here, or it failed.
     """
-    path = env.get("PATH", "")
+    folders = env.get("PATH", "").split(os.pathsep)
     known = programs(system, env)
     for command in known:
-        program = shutil.which(command[0], path=path)
+        program = platforms.which(command[0], folders, system)
         if program:
             _give(text, [program, *command[1:]], env)
             return command[0]

@@ -14,6 +14,14 @@ from typing import Any
 from keepthread.errors import KeepthreadError
 
 _REFUGE = " || exit 0"
+# What Windows runs instead of `python script`, which exits 2 when the script is gone: this does nothing then, and ends
+# with 0. No quotation mark, percent or dollar sign in it, whatever reads the command line.
+_IF_THERE = (
+    "import os,sys; __file__=sys.argv.pop(1); "
+    "exec(compile(open(__file__,'rb').read(),__file__,'exec')) if os.path.isfile(__file__) else None"
+)
+# What stood before the script in exec form: now, and in earlier versions.
+_EXEC_FORMS = (["-I", "-c", _IF_THERE], ["-I"])
 DEFAULT_SOURCES = ("compact", "resume", "fork")
 
 
@@ -121,7 +129,7 @@ def handler(entry: Entry, python: str, hooks: str, *, windows: bool = False) -> 
     """Return the JSON object of one hook: a shell command on POSIX, program and arguments on Windows."""
     if windows:
         script = hooks.rstrip("\\/") + "\\" + entry.script
-        form: dict[str, Any] = {"command": python, "args": ["-I", script]}
+        form: dict[str, Any] = {"command": python, "args": ["-I", "-c", _IF_THERE, script]}
     else:
         form = {"command": posix_command(python, hooks.rstrip("/") + "/" + entry.script)}
     return {"type": "command", **form, "timeout": entry.timeout}
@@ -136,6 +144,11 @@ def posix_command(python: str, script: str) -> str:
     return f"{_quoted(python)} -I {_quoted(script)}{_REFUGE}"
 
 
+def windows_command(python: str, script: str) -> str:
+    """Return a shell command for Git Bash, which both it and PowerShell run as long as no path needs quoting."""
+    return " ".join(shlex.quote(word.replace("\\", "/")) for word in (python, "-I", script))
+
+
 def shipped_script(hook: Mapping[str, Any]) -> str:
     """Return the script that a hook object runs if it has a form that we ever shipped, else "".
 
@@ -147,8 +160,8 @@ def shipped_script(hook: Mapping[str, Any]) -> str:
         return ""
     if args is None:
         return _posix_script(command)
-    if isinstance(args, list) and len(args) == 2 and args[0] == "-I" and isinstance(args[1], str):
-        return _script_of(command.replace("\\", "/"), args[1].replace("\\", "/"))
+    if isinstance(args, list) and args[:-1] in _EXEC_FORMS and isinstance(args[-1], str):
+        return _script_of(command.replace("\\", "/"), args[-1].replace("\\", "/"))
     return ""
 
 

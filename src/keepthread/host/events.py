@@ -12,6 +12,10 @@ import select
 import sys
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # loading typing costs a hook more than everything else here
+    from collections.abc import Callable
+
 LIMIT = 64 * 1024 * 1024
 _PATIENCE = 5.0  # seconds for the whole of stdin; the shortest registered time limit is 10
 _LONGEST_ID = 8_192  # characters; a handoff holds no longer one
@@ -71,21 +75,19 @@ def parse(data: bytes) -> Event | None:
     return Event(raw) if isinstance(raw, dict) else None
 
 
-def read_stdin(descriptor: int = 0) -> bytes:
+def read_stdin(descriptor: int = 0, system: str = sys.platform) -> bytes:
     """Return what the host wrote, at most LIMIT bytes, within a bounded time.
 
     Reads to the end as the host expects; a writer that never closes its end is waited for only until a whole
     document has arrived and a moment has passed. A closed stdin is an empty one.
     """
-    if sys.platform == "win32":
-        # select does not take pipes there; the host closes its end
-        return sys.stdin.buffer.read(LIMIT) if sys.stdin else b""
+    following = _by_thread(descriptor) if system == "win32" else _by_select(descriptor)
     deadline = time.monotonic() + _PATIENCE
     data = bytearray()
     while len(data) < LIMIT:
         left = max(0.0, deadline - time.monotonic())
         patience = min(left, _QUIET) if data else left
-        chunk = _next(descriptor, patience)
+        chunk = following(patience)
         if chunk is not None:
             data += chunk
         if chunk == b"" or (chunk is None and (patience == left or _is_whole(data))):
@@ -93,15 +95,45 @@ def read_stdin(descriptor: int = 0) -> bytes:
     return bytes(data)
 
 
-def _next(descriptor: int, patience: float) -> bytes | None:
-    """Return what arrived, b"" at the end, None when nothing came within `patience` seconds."""
-    try:
-        ready, _, _ = select.select([descriptor], [], [], patience)
-        return os.read(descriptor, 1 << 20) if ready else None
-    except BlockingIOError:
-        return None  # somebody else took it
-    except OSError:
-        return b""  # closed
+def _by_select(descriptor: int) -> Callable[[float], bytes | None]:
+    """Return what gives the bytes that arrived, b"" at the end, None when nothing came within so many seconds."""
+
+    def following(patience: float) -> bytes | None:
+        try:
+            ready, _, _ = select.select([descriptor], [], [], patience)
+            return os.read(descriptor, 1 << 20) if ready else None
+        except BlockingIOError:
+            return None  # somebody else took it
+        except OSError:
+            return b""  # closed
+
+    return following
+
+
+def _by_thread(descriptor: int) -> Callable[[float], bytes | None]:
+    """Return the same for Windows, where select takes sockets only: a thread reads, and is left behind if need be."""
+    import queue
+    import threading
+
+    arrived: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+
+    def read() -> None:
+        chunk = b"-"
+        while chunk:
+            try:
+                chunk = os.read(descriptor, 1 << 20)
+            except OSError:
+                chunk = b""  # closed
+            arrived.put(chunk)
+
+    def following(patience: float) -> bytes | None:
+        try:
+            return arrived.get(timeout=patience)
+        except queue.Empty:
+            return None
+
+    threading.Thread(target=read, daemon=True).start()
+    return following
 
 
 def _is_whole(data: bytearray) -> bool:

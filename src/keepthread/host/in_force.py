@@ -8,11 +8,10 @@ What a project sets waits in the host until the folder is trusted; here it count
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from keepthread import files
+from keepthread import files, platforms
 from keepthread.errors import KeepthreadError
 from keepthread.host import settings_parse
 
@@ -33,7 +32,7 @@ def settings_files(config_dir: str, project: str) -> list[str]:
     if project:
         folder = os.path.join(project, ".claude")
         found += [os.path.join(folder, name) for name in ("settings.json", "settings.local.json")]
-    managed = _managed()
+    managed = platforms.managed_settings(os.environ)
     # A project that is the home folder names the user's file a second time.
     return list(dict.fromkeys([*found, managed] if managed else found))
 
@@ -79,13 +78,3 @@ def as_text(value: Any) -> str | None:
     if isinstance(value, bytes):
         return value.decode()
     return value if isinstance(value, str) else None
-
-
-def _managed() -> str:
-    """Return where an administrator's settings lie, as the host documents it."""
-    if os.name == "nt":
-        folder = os.environ.get("PROGRAMFILES", "")
-        return os.path.join(folder, "ClaudeCode", "managed-settings.json") if folder else ""
-    if sys.platform == "darwin":
-        return "/Library/Application Support/ClaudeCode/managed-settings.json"
-    return "/etc/claude-code/managed-settings.json"

@@ -9,12 +9,11 @@ from __future__ import annotations
 import ntpath
 import os
 import posixpath
-import shutil
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from keepthread import resources
+from keepthread import platforms, resources
 from keepthread.errors import KeepthreadError
 from keepthread.host import (
     commands,
@@ -240,7 +239,11 @@ def _program_here() -> str:
     started = os.path.abspath(sys.argv[0])
     candidates = [beside, started] if "keepthread" in os.path.basename(started) else [beside]
     found = [path for path in candidates if os.path.isfile(path)]
-    return found[0] if found else shutil.which("keepthread") or beside
+    return found[0] if found else platforms.which("keepthread", _path()) or beside
+
+
+def _path() -> list[str]:
+    return os.environ.get("PATH", "").split(os.pathsep)
 
 
 def _program_beside(python: str, *, windows: bool) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Mapping
 
+from keepthread import platforms
 from keepthread.errors import KeepthreadError
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def config_dir(env: Mapping[str, str]) -> str:
+def config_dir(env: Mapping[str, str], system: str = sys.platform) -> str:
     """Return the host's configuration folder: CLAUDE_CONFIG_DIR, else ~/.claude.
 
     Raises:
@@ -24,7 +26,7 @@ def config_dir(env: Mapping[str, str]) -> str:
                 f"CLAUDE_CONFIG_DIR is a relative path: {named!r}", "Set it to an absolute path."
             )
         return os.path.normpath(named)
-    home = env.get("HOME") or env.get("USERPROFILE") or _home_of_user()
+    home = platforms.home(env, system) or _home_of_user()
     if not os.path.isabs(home) or not os.path.isdir(home):
         raise KeepthreadError(
             f"There is no home folder {home!r}", "Set HOME or CLAUDE_CONFIG_DIR to a folder."
@@ -90,8 +92,8 @@ def git_root(start: str) -> str:
 
 def inside_any(project: str, folders: Iterable[str]) -> bool:
     """Return whether the project's real folder is one of `folders` or lies in one; "~" is expanded."""
-    if not project:
+    roots = [os.path.expanduser(folder) for folder in folders if folder]
+    if not project or not roots:
         return False
-    real = os.path.realpath(project)
-    roots = [os.path.realpath(os.path.expanduser(folder)) for folder in folders if folder]
-    return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
+    real = platforms.real_place(project)
+    return any(platforms.is_within(real, platforms.real_place(root)) for root in roots)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+from keepthread import platforms
 from keepthread.host.locations import session_key
 
 TYPE_CHECKING = False
@@ -90,7 +91,7 @@ def _base36(number: int) -> str:
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(folder) as listing:
+        with os.scandir(platforms.extended(folder)) as listing:
             return list(listing)
     except OSError:
         return []
@@ -98,14 +99,14 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 
 def _is_file(path: str) -> bool:
     try:
-        return bool(path) and stat.S_ISREG(os.stat(path).st_mode)
+        return bool(path) and stat.S_ISREG(os.stat(platforms.extended(path)).st_mode)
     except (OSError, ValueError):  # ValueError: a NUL in the path
         return False
 
 
 def _mtime(path: str) -> float:
     try:
-        return os.stat(path).st_mtime
+        return os.stat(platforms.extended(path)).st_mtime
     except OSError:
         return 0.0
 

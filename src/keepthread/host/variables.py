@@ -7,6 +7,8 @@ import os
 import re
 from collections.abc import Callable, Mapping
 
+from keepthread import platforms
+
 Value = str | int | float | bool | tuple[str, ...]
 Reader = Callable[[str, Mapping[str, str]], Value]
 
@@ -130,7 +132,7 @@ def _turns(text: str, _env: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _folders(text: str, env: Mapping[str, str]) -> tuple[str, ...]:
-    home = env.get("HOME") or env.get("USERPROFILE") or ""
+    home = platforms.home(env)
     found = []
     for part in (one.strip() for one in text.split(",")):
         folder = home + part[1:] if part == "~" or part.startswith(("~/", "~\\")) else part

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from keepthread import files, redact
+from keepthread import files, platforms, redact
 from keepthread.errors import KeepthreadError
 from keepthread.memory import entries, keys, places, trust
 from keepthread.memory.entries import Entry
@@ -223,7 +223,7 @@ def author_of(project: str) -> str:
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         run = subprocess.run(
-            ["git", "config", "--get", "user.name"],
+            [platforms.started_as("git", env), "config", "--get", "user.name"],
             cwd=project,
             env=env,
             stdin=subprocess.DEVNULL,

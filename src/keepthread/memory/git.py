@@ -19,7 +19,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import IO, NamedTuple
 
-from keepthread import redact
+from keepthread import platforms, redact
 from keepthread.errors import KeepthreadError
 from keepthread.memory.words import one_line
 
@@ -181,7 +181,7 @@ def _started(
 ) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
-            command,
+            [platforms.started_as(command[0], env), *command[1:]],
             cwd=folder,
             env=env,
             stdin=stdin,

@@ -16,7 +16,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
-from keepthread import files, redact
+from keepthread import detached, files, redact
 from keepthread.errors import KeepthreadError
 from keepthread.handoff import frame
 from keepthread.memory import entries, index
@@ -45,20 +45,21 @@ def digest_path(place: Place, scope: str) -> str:
     return place.beside(f".{scope}.digest")
 
 
-def prepare(place: Place, memory: Memory, most: int = 0) -> bool:
+def prepare(place: Place, memory: Memory, most: int = 0, *, again: bool = False) -> bool:
     """Bring a memory's digest up to date; return whether it is.
 
     Args:
         place: the project's places.
         memory: the opened memory.
         most: give up when there are more files than that; 0 for no limit.
+        again: also when no file was added, removed or replaced: one was changed in place.
 
     Raises:
         OSError: the memory or the state folder cannot be used.
     """
     path, root = digest_path(place, memory.scope), os.path.realpath(memory.directory.path)
     known = load(path, memory.scope)
-    if known is not None and known.is_fresh(root):
+    if known is not None and known.is_fresh(root) and not again:
         return True
     if most and memory.directory.listing(most).cut:
         return False
@@ -175,11 +176,11 @@ def _json(value: Any) -> bytes:
 
 
 def here(env: dict[str, str], cwd: str, scope: str, most: int = 0) -> bool:
-    """Prepare the memory of a scope for the session starts of a project; return whether its digest is up to date."""
+    """Prepare the memory of a scope again for the starts of a project; return whether its digest is up to date."""
     try:
         place = place_of(env, cwd)
         with open_memory(place, scope) as memory:
-            return prepare(place, memory, most)
+            return prepare(place, memory, most, again=True)
     except (OSError, KeepthreadError):
         return False  # whoever uses the memory is told why
 
@@ -194,9 +195,6 @@ def beside(env: dict[str, str], cwd: str, scope: str, state: str) -> None:
         "import os, sys; sys.path.insert(0, sys.argv[1]); from keepthread.memory.prepare import here; "
         "here(dict(os.environ), *sys.argv[2:])"
     )
-    detached: dict[str, Any] = {"start_new_session": True}
-    if sys.platform == "win32":
-        detached = {"creationflags": subprocess.DETACHED_PROCESS}
     with suppress(OSError):  # the next command prepares it
         process = subprocess.Popen(
             [sys.executable, "-I", "-c", code, parent, cwd, scope],
@@ -206,6 +204,6 @@ def beside(env: dict[str, str], cwd: str, scope: str, state: str) -> None:
             cwd=state,
             env=env,
             close_fds=True,
-            **detached,
+            **detached.apart()[0],
         )
         process.returncode = 0  # it is nobody's child from here on

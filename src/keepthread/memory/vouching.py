@@ -7,6 +7,7 @@ import subprocess
 from collections import Counter
 from typing import Any, NamedTuple
 
+from keepthread import platforms
 from keepthread.errors import KeepthreadError
 from keepthread.memory import prepare, trust
 from keepthread.memory.desk import author_of
@@ -106,11 +107,11 @@ def _decide(place: Place, told: Offer, *, trusted: bool, authors: Any) -> None:
 def _committers(root: str) -> list[str]:
     """Return who committed something below a folder, as git knows; without git, nobody."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    command = ["git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false"]
+    command = ["--no-pager", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false"]
     command += ["log", f"-n{_COMMITS}", "--no-show-signature", "--format=%an", "--", "."]
     try:
         run = subprocess.run(
-            command,
+            [platforms.started_as("git", env), *command],
             cwd=root,
             env=env,
             stdin=subprocess.DEVNULL,

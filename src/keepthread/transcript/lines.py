@@ -11,6 +11,8 @@ import re
 import stat
 from io import FileIO
 
+from keepthread import platforms
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +33,7 @@ def open_regular(path: str) -> FileIO:
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        descriptor = os.open(path, flags)
+        descriptor = os.open(platforms.extended(path), flags)
     except ValueError as error:  # a NUL in the path
         raise OSError(errno.EINVAL, str(error), "") from error
     try:

@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 
+from keepthread import platforms
 from keepthread.handoff.facts.text import lazy
 from keepthread.handoff.model import Git
 
@@ -155,7 +156,7 @@ def _output(
         return None
     try:
         process = subprocess.Popen(
-            ["git", *_SAFE, *arguments],
+            [platforms.started_as("git", environment), *_SAFE, *arguments],
             cwd=root,
             env=environment,
             stdin=subprocess.DEVNULL,
