@@ -85,13 +85,13 @@ def _steps(handoff: Handoff, partial: Handoff, judged: list[str]) -> list[str]:
         for step in partial["next_steps"]
         if not step.startswith(_WAITING) and step.rstrip("…")[:200] not in quoted
     ]
-    newest = _newest_ask(handoff)
+    newest = newest_ask(handoff)
     first = [f"{ANSWER_ASK}“{cut(newest, _ASK)}”"] if newest else []
     spoken = speaks_of(newest, [*left[:3], *handoff["open_questions"]])
     return distinct([*([] if spoken else first), *left, *fresh], _MOST_STEPS)
 
 
-def _newest_ask(handoff: Handoff) -> str:
+def newest_ask(handoff: Handoff) -> str:
     """Return what was typed last on one line, "" when that says nothing of its own."""
     typed = said(handoff["facts"]["user_messages"])
     text = " ".join(typed[-1]["text"].split()) if typed else ""
@@ -102,10 +102,21 @@ def _resume(handoff: Handoff, judged: list[str]) -> str:
     if not judged:
         return handoff["resume_prompt"]
     told = judged[0].partition(_SINCE)[0]
-    newest = _newest_ask(handoff)
+    newest = newest_ask(handoff)
     if not newest or speaks_of(newest, [told, *handoff["next_steps"][1:]]):
         return told
+    return asked_since(told, newest)
+
+
+def asked_since(told: str, newest: str) -> str:
+    """Return a text of before with what the user has asked since behind it."""
     return f"{told}{_SINCE}“{cut(newest, _ASK)}”"
+
+
+def ask_first(newest: str, steps: Sequence[str]) -> list[str]:
+    """Return the steps with the newest ask in front of them, instead of an earlier one that stood there."""
+    first = f"{ANSWER_ASK}“{cut(newest, _ASK)}”"
+    return [first, *(step for step in steps if not step.startswith(ANSWER_ASK))][:_MOST_STEPS]
 
 
 def _files(

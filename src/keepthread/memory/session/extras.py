@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 
 from keepthread.handoff.audit import Evidence, audit
+from keepthread.handoff.checks.case import MOST as MOST_ITEMS
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.wording import cut, distinct, unmarked
 from keepthread.memory.session.bounds import MOST, ROOM, TITLE, fitting, newest
@@ -107,7 +108,7 @@ def _held(
     trial["constraints"]["ruled_out"], trial["open_questions"] = [], []
     trial["completed_tasks"], trial["issues_discovered"] = [], []
     if log:
-        trial["completed_tasks"] = list(texts)
+        trial["completed_tasks"] = list(texts)[-MOST_ITEMS["completed_tasks"] :]
         return audit(trial, evidence)["completed_tasks"]
     trial["issues_discovered"] = [{"issue": text, "workaround": ""} for text in texts]
     return [entry["issue"] for entry in audit(trial, evidence)["issues_discovered"]]

@@ -11,10 +11,12 @@ from keepthread.handoff.audit import Evidence, audit
 from keepthread.handoff.checkpoint import ENOUGH_NEW, new_since, note_complete, now, tokens_of
 from keepthread.handoff.facts.files import touched
 from keepthread.handoff.facts.paths import Paths
+from keepthread.handoff.kept_words import said
 from keepthread.handoff.merge import complete
 from keepthread.handoff.model import FileSummary, Handoff, ModelAnswer
 from keepthread.handoff.publish import Outlet, publish
 from keepthread.handoff.schema import validate
+from keepthread.handoff.update import ask_first, asked_since, newest_ask
 from keepthread.handoff.wording import is_aged
 from keepthread.memory.session.model import Memory
 from keepthread.memory.session.store import load, load_sound
@@ -88,6 +90,7 @@ def _joined(
         entry.path for entry in touched(news, Paths(project, transcript.cwd)) if entry.edited
     }
     answer = _answer(memory["handoff"], changed)
+    _overtaken(answer, partial, news)
     merged = complete(
         partial,
         answer,
@@ -124,6 +127,18 @@ def _answer(handoff: Handoff, changed: set[str]) -> ModelAnswer:
         "resume_prompt": handoff["resume_prompt"],
     }
     return cast(ModelAnswer, fields)
+
+
+def _overtaken(answer: ModelAnswer, partial: Handoff, news: Sequence[Item]) -> None:
+    """Put what was asked since in front, and take out what a command has shown since not to work."""
+    places = {item.place.uuid or f"@{item.place.offset}" for item in news}
+    typed = said(partial["facts"]["user_messages"])
+    newest = newest_ask(partial) if typed and typed[-1]["source"] in places else ""
+    if newest:
+        answer["next_steps"] = ask_first(newest, answer["next_steps"])
+        answer["resume_prompt"] = asked_since(answer["resume_prompt"], newest)
+    failed = [c["command"] for c in partial["facts"]["commands"] if c["outcome"] == "failed"]
+    answer["works"] = [t for t in answer["works"] if not any(command in t for command in failed)]
 
 
 def _own(texts: Sequence[str]) -> list[str]:

@@ -1,0 +1,147 @@
+"""A compaction that finds the memory warm asks no model; one that does not is as it was."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from keepthread.handoff.schema import validate
+from tests.memory.session.conftest import MEMORY, RULE, Kept
+from tests.support.api import Answer
+from tests.support.hook_runs import until
+
+ASK = "And now let the importer count the readings of station 9414290."
+
+
+@pytest.fixture
+def warm(kept: Kept) -> Kept:
+    """Return a world whose memory a model has just written."""
+    kept.api.rule(lambda body: True, Answer(json.dumps(MEMORY)))
+    kept.stop()
+    assert kept.document()["form"] == "model"
+    kept.api.requests.clear()
+    return kept
+
+
+def compact(kept: Kept, **env: str) -> dict[str, Any]:
+    """Run PreCompact, wait for its worker, and return the handoff."""
+    kept.run("pre_compact", kept.event("pre_compact"), **{"KEEPTHREAD_ENGINE": ""} | env)
+    kept.settled()
+    return kept.handoff()
+
+
+def test_a_warm_memory_and_the_facts_since_make_a_complete_handoff_without_a_call(
+    warm: Kept,
+) -> None:
+    """With what was asked and edited since, by the same schema and audit; nothing of it bears an age."""
+    warm.talk.user(ASK)
+    warm.talk.edit(f"{warm.project}/src/count.py")
+    handoff = compact(warm)
+
+    assert validate(handoff) == []
+    assert (handoff["meta"]["status"], handoff["meta"]["engine"]) == ("complete", "session-memory")
+    assert handoff["meta"]["reason"] is None
+    assert handoff["audit"]["checked"]
+    assert handoff["task"] == MEMORY["task"]
+    assert ASK in handoff["next_steps"][0]
+    assert any(entry["path"] == "src/count.py" for entry in handoff["files_touched"])
+    assert any(RULE in rule["text"] for rule in handoff["constraints"]["rules"])
+    assert "(from the handoff" not in json.dumps(handoff)
+    assert warm.api.requests == []
+    assert "run" not in warm.worker()
+
+    assert MEMORY["task"] in warm.run("session_start").context
+
+
+def test_after_it_the_next_compaction_counts_from_there(warm: Kept) -> None:
+    """A facts update while little is new, as after every complete handoff."""
+    compact(warm)
+    warm.talk.user(ASK)
+    assert compact(warm)["meta"]["engine"] == "facts-update"
+    assert warm.api.requests == []
+
+
+def test_a_claim_that_the_last_check_contradicts_does_not_survive_the_warm_path(kept: Kept) -> None:
+    """What was true a moment ago is held against the facts of now."""
+    worked = "The tests of the importer pass (pytest -q tests/test_importer.py)."
+    kept.talk.bash("pytest -q tests/test_importer.py", "3 passed in 0.1s")
+    kept.talk.assistant("They pass.", tokens=12_500)
+    kept.api.rule(lambda body: True, Answer(json.dumps(MEMORY | {"works": [worked]})))
+    kept.stop()
+    assert worked in kept.document()["handoff"]["current_state"]["works"]
+    kept.api.requests.clear()
+    kept.talk.bash("pytest -q tests/test_importer.py", "1 failed, 2 passed in 0.1s", is_error=True)
+    handoff = compact(kept)
+
+    assert handoff["meta"]["engine"] == "session-memory"
+    assert worked not in handoff["current_state"]["works"]
+    assert kept.api.requests == []
+
+
+def much(warm: Kept) -> None:
+    """Say more than a fresh memory may lag behind."""
+    warm.talk.user(ASK)
+    warm.talk.assistant("Many words of what I have found out. " * 800)
+
+
+def rewound(warm: Kept) -> None:
+    """Take the last words back and say others."""
+    records = [json.loads(line) for line in warm.talk.path.read_text().splitlines()]
+    last = [r for r in records if r["type"] == "user" and isinstance(r["message"]["content"], str)]
+    warm.talk.rewind(last[-1]["parentUuid"])
+    warm.talk.user("No, mend the exporter instead, and never mind the importer.")
+    warm.talk.assistant("The exporter it is.", tokens=2_000)
+
+
+def compacted(warm: Kept) -> None:
+    """Let a compaction come between."""
+    warm.talk.boundary("Earlier work on tides.")
+    warm.talk.user(ASK)
+    warm.talk.assistant("I look at it.", tokens=4_000)
+
+
+def damaged(warm: Kept) -> None:
+    """Leave a memory that does not meet the schema."""
+    memory = warm.document()
+    memory["handoff"]["next_steps"] = "none"
+    (warm.folder_of() / "session-memory.json").write_text(json.dumps(memory))
+
+
+def by_code(warm: Kept) -> None:
+    """Leave a memory that no model wrote."""
+    (warm.folder_of() / "session-memory.json").write_text(
+        json.dumps(warm.document() | {"form": "facts"})
+    )
+
+
+def off(warm: Kept) -> None:
+    """Turn it off again."""
+    warm.choose("off")
+
+
+@pytest.mark.parametrize("change", [much, rewound, compacted, damaged, by_code, off])
+def test_a_memory_that_is_not_warm_leaves_everything_to_the_worker(warm: Kept, change: Any) -> None:
+    """The model is asked as without a memory."""
+    change(warm)
+    handoff = compact(warm)
+
+    assert handoff["meta"]["engine"] != "session-memory"
+    until(lambda: len(warm.api.requests) > 0)
+
+
+def test_with_an_open_circuit_the_warm_memory_still_completes_the_handoff(warm: Kept) -> None:
+    """It needs nobody's answer."""
+    import time
+
+    worker = warm.folder_of() / "worker.json"
+    worker.write_text(json.dumps({"failures": 3, "failed_at": time.time()}))
+    handoff = compact(warm)
+
+    assert (handoff["meta"]["status"], handoff["meta"]["engine"]) == ("complete", "session-memory")
+
+
+def test_by_facts_alone_no_memory_of_a_model_is_used(warm: Kept) -> None:
+    """KEEPTHREAD_ENGINE=facts is a choice."""
+    assert compact(warm, KEEPTHREAD_ENGINE="facts")["meta"]["reason"] == "engine_facts"
