@@ -76,10 +76,9 @@ SETUPS = (
 
 
 class Row(NamedTuple):
-    """One line of the table: the setup, what was predicted, what the client did, whether it is the same."""
+    """One line of the table: the setup, what the client did, whether it is what was predicted."""
 
     setup: Setup
-    predicted: str
     several: str
     one: str
     same: bool
@@ -126,7 +125,7 @@ def measured(executable: Path, setup: Setup) -> Row:
     found = decisions(executable, setup, steps)
     quiet = not any(one.fired or one.summarised for one in found)
     told = "none" if quiet else _told(found)
-    return Row(setup, "none before the API refuses", told, "", quiet)
+    return Row(setup, told, "", quiet)
 
 
 def _around(executable: Path, setup: Setup, threshold: int) -> Row:
@@ -137,7 +136,7 @@ def _around(executable: Path, setup: Setup, threshold: int) -> Row:
     right = [several[-1].tokens == after and several[-1].fired, one[-1].fired, not first[-1].fired]
     summary = "summary too" if one[-1].summarised else "no summary"
     told = f"{_told([*first, *one])}, {summary}" if one[-1].fired else _told(one)
-    return Row(setup, f"{threshold:,}", _told(several), told, all(right))
+    return Row(setup, _told(several), told, all(right))
 
 
 def _at_stop(executable: Path, setup: Setup, stop: int) -> Row:
@@ -145,7 +144,7 @@ def _at_stop(executable: Path, setup: Setup, stop: int) -> Row:
     last = found[-1]
     right = last.tokens == stop + MARGIN and last.refused and not any(one.fired for one in found)
     told = f"takes no prompt at {last.tokens:,}" if last.refused else _told(found)
-    return Row(setup, f"none; full at {stop:,}", told, "", right)
+    return Row(setup, told, "", right)
 
 
 def _told(found: Sequence[Decision]) -> str:
@@ -157,17 +156,21 @@ def _told(found: Sequence[Decision]) -> str:
     return f"{max(quiet, default=0):,} to {last.tokens:,}"
 
 
+def begun(setup: Setup) -> str:
+    """Return the cells of a line that say what was tried and what the formula predicts."""
+    point = predicted(setup)
+    if point.threshold is not None:
+        text = f"{point.threshold:,}"
+    elif point.hard_stop is not None:
+        text = f"none; full at {point.hard_stop:,}"
+    else:
+        text = "none before the API refuses"
+    return f"| `{setup.model}` | {_settings(setup)} | {text} |"
+
+
 def _line(row: Row) -> str:
     mark = "" if row.same else "**differs**"
-    cells = (
-        f"`{row.setup.model}`",
-        _settings(row.setup),
-        row.predicted,
-        row.several,
-        row.one,
-        mark,
-    )
-    return "| " + " | ".join(cells) + " |"
+    return f"{begun(row.setup)} {row.several} | {row.one} | {mark} |"
 
 
 def _settings(setup: Setup) -> str:

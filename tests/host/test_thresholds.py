@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.thresholds import DOCUMENT, MARK, SETUPS, begun
 from keepthread.host.thresholds import CONTEXT, OUTPUT, PERCENT, WINDOW, thresholds
 
 SONNET, OPUS, HAIKU, OTHER = "claude-sonnet-4-6", "claude-opus-5-5", "claude-haiku-4-5", "my-model"
@@ -171,3 +172,16 @@ def test_the_shape_begins_with_what_the_design_names() -> None:
         "hard_stop": 177_000,
         "fires_early": True,
     }
+
+
+def test_the_documented_table_is_the_formulas_and_the_client_did_the_same() -> None:
+    """After a change: python -m benchmarks.thresholds --write."""
+    table = DOCUMENT.read_text(encoding="utf-8").split(MARK)[1]
+    lines = [line for line in table.splitlines() if line.startswith("| `")]
+
+    assert len(lines) == len(SETUPS) >= 8
+    other = [
+        line for line, setup in zip(lines, SETUPS, strict=True) if not line.startswith(begun(setup))
+    ]
+    assert other == []
+    assert "differs" not in table
