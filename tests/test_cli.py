@@ -16,7 +16,9 @@ import pytest
 
 from keepthread import __version__
 from keepthread.engines.choose import known
+from keepthread.host.entries import ENTRIES
 from tests.support.cli import ASK, DOCUMENT, RULE, Person
+from tests.support.installation import ROOT
 from tests.support.session import SESSION
 
 OTHER = "22222222-2222-4222-8222-222222222222"
@@ -376,7 +378,6 @@ def test_out_into_a_folder_that_is_not_there_is_refused(person: Person) -> None:
         (["show", "--session", OTHER], f"No handoff is stored for session {OTHER}", "handoff"),
         (["logs", "--since", "soon"], "--since 'soon' is no time", "90s, 15m, 2h, 3d"),
         (["logs", "--since", "9" * 30 + "d"], "--since '999", "90s"),
-        (["install", "--scope", "project"], "This version installs in user scope only", "--scope"),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_the_remedy(
@@ -627,17 +628,17 @@ def test_install_and_uninstall_print_a_diff_first_when_asked(person: Person) -> 
 def test_install_says_what_it_did_and_uninstall_takes_it_out(person: Person) -> None:
     """The whole texts."""
     settings = person.config / "settings.json"
+    bundled = sorted((ROOT / "commands").glob("*.md"))
 
     assert person.ok("install") == (
-        f"Hooks (PreCompact, SessionStart, PostCompact, UserPromptSubmit) are in {settings}\n"
-        "Commands: /handoff, /pin\n"
+        f"Hooks ({', '.join(dict.fromkeys(entry.event for entry in ENTRIES))}) are in {settings}\n"
+        f"Commands: {', '.join(f'/{path.stem}' for path in bundled)}\n"
     )
     assert person.ok("install") == "Nothing to do\n"
     assert person.ok("uninstall", "--purge") == (
         f"Hooks and commands of keepthread are out of {person.config}\n"
         f"{person.config}/keepthread, with all handoffs, pins, private memories, the log and the virtual "
         "environment, removed\n"
-        "Left in projects: docs/handoff-context.md where one was written, and its line in .git/info/exclude\n"
     )
     assert not settings.exists()
 

@@ -353,7 +353,11 @@ def test_the_matcher_follows_the_sources(host: Host) -> None:
     host.install(sources=["compact"])
 
     matchers = [group["matcher"] for group in host.read()["hooks"]["SessionStart"]]
-    assert matchers == ["compact|startup", "compact"]  # a failure is told at any start
+    assert matchers == [  # a failure is told at any start, and the team's memory too
+        "compact|startup",
+        "compact",
+        "compact|startup|clear",
+    ]
     assert host.ours() == ONCE
 
 

@@ -37,6 +37,15 @@ def add(path: str) -> bool:
     return True
 
 
+def holds(path: str) -> bool:
+    """Return whether the file's line stands in the exclude file; not when that cannot be read."""
+    try:
+        exclude, line = _place(path)
+        return bool(exclude) and line in _lines(_read(exclude))
+    except OSError:
+        return False
+
+
 def remove(path: str) -> bool:
     """Take the file's line out again; return whether it was there.
 

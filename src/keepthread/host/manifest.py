@@ -48,13 +48,15 @@ class Manifest:
     """What is known of one settings file and of the slash commands.
 
     `env` are the values written into its `env` block. `commands` maps names in the user's commands folder to the
-    sha256 of what was written; the settings files share them. `created_file` and `created_commands_folder` say that
-    these were not there before; `excluded` that the file was named in the repository's .git/info/exclude.
+    sha256 of what was written; the settings files share them. `created_file`, `created_folder` (the one around the
+    settings file) and `created_commands_folder` say that these were not there before; `excluded` that the file was
+    named in the repository's .git/info/exclude.
     """
 
     version: str
     settings: str
     created_file: bool = False
+    created_folder: bool = False
     containers: Containers = field(default_factory=Containers)
     hooks: tuple[Written, ...] = ()
     commands: Mapping[str, str] = field(default_factory=dict)
@@ -93,14 +95,17 @@ def load(state: str, key: str = "") -> Manifest | None:
 
 
 def load_all(state: str) -> list[Manifest]:
-    """Return the manifests of all settings files that something of ours stands in, the user's first."""
+    """Return the manifests of all settings files that something of ours stands in, the user's first.
+
+    Those of files that are gone are left out: their project was removed, or is not mounted now.
+    """
     folder = os.path.join(state, "manifests")
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(".json"))
     except OSError:
         names = []  # nothing was installed in a project
     paths = [path(state), *(os.path.join(folder, name) for name in names)]
-    return [found for found in map(_load, paths) if found]
+    return [found for found in map(_load, paths) if found and os.path.lexists(found.settings)]
 
 
 def _load(file: str) -> Manifest | None:
@@ -111,6 +116,7 @@ def _load(file: str) -> Manifest | None:
             version=str(raw["version"]),
             settings=str(raw["settings"]),
             created_file=raw["created_file"] is True,
+            created_folder=raw.get("created_folder") is True,
             containers=Containers(frozenset(containers["created"]), dict(containers["empty"])),
             hooks=tuple(_written(one) for one in raw["hooks"]),
             commands=dict(raw["commands"]),
@@ -136,6 +142,7 @@ def save(state: str, manifest: Manifest) -> None:
         "project": manifest.project,
         "settings": manifest.settings,
         "created_file": manifest.created_file,
+        "created_folder": manifest.created_folder,
         "excluded": manifest.excluded,
         "containers": {
             "created": sorted(manifest.containers.created),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -136,9 +137,16 @@ def _plan(goal: Goal, place: Place, config_dir: str, state: str) -> Plan:
         project=place.root,
         commands=names,
         created_commands_folder=new_folder,
+        created_folder=_makes_folder(place, [*others, *([known] if known else [])]),
         excluded=bool(known and known.excluded),
     )
     return Plan(place, snapshot, data, planned, known, after, notes + planned.notes)
+
+
+def _makes_folder(place: Place, told: Sequence[Manifest]) -> bool:
+    folder = os.path.dirname(place.path)
+    beside = any(one.created_folder and os.path.dirname(one.settings) == folder for one in told)
+    return beside or not os.path.isdir(folder)
 
 
 def _commands(
@@ -292,6 +300,9 @@ def _finish(plan: Plan, config_dir: str, state: str) -> None:
         return
     if plan.after.created_commands_folder:
         commands.remove_folder(config_dir)
+    if plan.after.created_folder and plan.place.root:
+        with suppress(OSError):  # something else is in it by now
+            os.rmdir(os.path.dirname(plan.place.path))
     file = manifest.path(state, plan.place.key)
     if os.path.lexists(file):
         os.unlink(file)

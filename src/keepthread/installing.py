@@ -1,0 +1,170 @@
+"""Install and uninstall as a person asks for them: the host's settings, and what keepthread left in repositories.
+
+Documents in projects are people's to read and stay; the lines that keep them out of git go with the last hooks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from keepthread import files
+from keepthread.handoff import exclude
+from keepthread.handoff.document import forget_document, traces
+from keepthread.handoff.store import sessions
+from keepthread.host import install, locations, manifest, plan, scopes, settings_file
+from keepthread.host.locations import session_dir
+from keepthread.host.plan import Report
+from keepthread.host.profiles import applying
+
+_CONTEXT = 4 << 20  # bytes
+_NAMED = 10  # documents that are named
+
+
+class Trace(NamedTuple):
+    """What keepthread left in one project: its folder, the document's path in it, whether each is there."""
+
+    project: str
+    relative: str
+    document: bool
+    line: bool
+
+
+def install_here(
+    env: Mapping[str, str],
+    cwd: str,
+    *,
+    scope: str = "user",
+    dry_run: bool = False,
+    profile: str = "",
+) -> Report:
+    """Install for the user whose environment this is; settings made for one person are kept out of git.
+
+    A `profile` named is put in force beside the hooks.
+
+    Raises:
+        KeepthreadError: as `host.install.install` and `host.profiles.applying.apply`.
+    """
+    run = partial(install.install_here, env, cwd, scope=scope, dry_run=dry_run)
+    if profile:
+        where = applying.Where(env, cwd)
+        report = applying.with_install(run, profile, where, scope=scope, dry_run=dry_run)
+    else:
+        report = run()
+    if scope != "local" or dry_run:
+        return report
+    return report._replace(notes=[*report.notes, *_kept_out_of_git(env, cwd)])
+
+
+def uninstall_here(
+    env: Mapping[str, str],
+    cwd: str,
+    *,
+    scope: str = "user",
+    dry_run: bool = False,
+    purge: bool = False,
+) -> Report:
+    """Uninstall for the user whose environment this is, and say what is left and why.
+
+    Raises:
+        KeepthreadError: as `host.install.uninstall`.
+    """
+    state = locations.state_dir(env)
+    before = manifest.load_all(state)
+    left = list(_traces(state))  # a purge takes away what tells of them
+    where = scopes.place(scope, locations.config_dir(env), state, locations.project_root(env, cwd))
+    last = purge or not any(one.hooks for one in before if one.settings != where.path)
+    blocks = applying.blocks_out(state, dry_run=dry_run) if last else []
+    report = install.uninstall_here(env, cwd, scope=scope, dry_run=dry_run, purge=purge)
+    places = [one.settings for one in before if purge or one.settings == report.settings_path]
+    notes = blocks + [
+        note for one in before if one.settings in places for note in _let_in(one, dry_run)
+    ]
+    if not any(one.hooks for one in before if one.settings not in places):
+        notes += _forgotten(left, dry_run=dry_run)
+    if notes and report.notes[:1] == [plan.NOTHING]:
+        report = report._replace(notes=report.notes[1:])
+    return report._replace(notes=[*report.notes, *notes])
+
+
+def may_purge(env: Mapping[str, str], cwd: str, scope: str) -> str:
+    """Return the state folder when an uninstall of this scope leaves it to nobody, else ""."""
+    state = locations.state_dir(env)
+    if not os.path.isdir(os.path.join(state, "sessions")):
+        return ""
+    project = locations.project_root(env, cwd)
+    where = scopes.place(scope, locations.config_dir(env), state, project)
+    others = [one for one in manifest.load_all(state) if one.settings != where.path]
+    return "" if others else state
+
+
+def _kept_out_of_git(env: Mapping[str, str], cwd: str) -> list[str]:
+    """Name a settings.local.json that we made in .git/info/exclude, as the host does when it makes one itself."""
+    state, project = locations.state_dir(env), locations.project_root(env, cwd)
+    where = scopes.place("local", locations.config_dir(env), state, project)
+    known = manifest.load(state, where.key)
+    if known is None or not known.created_file or exclude.holds(where.path):
+        return []
+    try:
+        if locations.git_root(project) and exclude.add(where.path):
+            with settings_file.locked(state):
+                manifest.save(state, replace(known, excluded=True))
+            return []
+    except OSError as problem:
+        return [f"Keep {where.path} out of git: .git/info/exclude cannot be written ({problem})"]
+    return []
+
+
+def _let_in(one: manifest.Manifest, dry_run: bool) -> list[str]:
+    if not one.excluded or dry_run:
+        return []
+    if os.path.lexists(one.settings):
+        return [
+            f"Left: the line for {one.settings} in .git/info/exclude, since the file has more in it"
+        ]
+    with suppress(
+        OSError
+    ):  # a repository that is not to be written to keeps a line that does no harm
+        exclude.remove(one.settings)
+    return []
+
+
+def _traces(state: str) -> Iterator[Trace]:
+    """Yield what the stored sessions left in their projects, each project once."""
+    seen = set()
+    for session in sessions(state):
+        try:
+            path = os.path.join(session_dir(state, session), "context.json")
+            told = json.loads(files.read_regular(path, _CONTEXT))
+            project, relative = str(told["project"]), str(told["document"])
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            continue  # half a session, or a damaged one
+        if project and relative and (project, relative) not in seen and os.path.isdir(project):
+            seen.add((project, relative))
+            document, line = traces(project, relative)
+            if document or line:
+                yield Trace(project, relative, document, line)
+
+
+def _forgotten(left: list[Trace], *, dry_run: bool) -> list[str]:
+    """Take the lines out of the exclude files; return what was done, and which documents are left."""
+    notes = []
+    for one in left:
+        if one.line and (dry_run or forget_document(one.project, one.relative)):
+            verb = "would go" if dry_run else "is gone"
+            notes.append(
+                f"The line for {one.relative} {verb} from .git/info/exclude of {one.project}"
+            )
+    documents = [one for one in left if one.document]
+    notes += [
+        f"Left: {os.path.join(one.project, one.relative)}, for you to read"
+        + ("; git shows it from now on" if one.line else "")
+        for one in documents[:_NAMED]
+    ]
+    more = len(documents) - _NAMED
+    return notes + ([f"Left: {more} more documents of that name"] if more > 0 else [])
