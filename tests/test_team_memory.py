@@ -364,8 +364,8 @@ def test_hostile_text_is_quoted_defused_and_redacted(team):
     assert all(line.startswith("> ") for line in quoted if line)
 
 
-def test_no_link_is_followed_and_what_was_changed_in_place_is_left_out(team, tmp_path):
-    """The hook opens no file of the memory; it compares what it prepared with what is there."""
+def test_no_link_is_followed_and_what_was_changed_in_place_is_shown_as_it_is(team, tmp_path):
+    """What was prepared is compared with what is there."""
     out = tmp_path / "out"
     out.mkdir()
     (out / "x.md").write_text("outside\n")
@@ -380,7 +380,7 @@ def test_no_link_is_followed_and_what_was_changed_in_place_is_left_out(team, tmp
 
     with (team.root / "a.md").open("a") as file:
         file.write("changed in place\n")
-    assert "text of the team" not in team.begin("startup", OTHER).context
+    assert "text of the team\n> changed in place" in team.begin("startup", OTHER).context
     moved = team.root.with_name("moved")
     team.root.rename(moved)
     team.root.symlink_to(out)

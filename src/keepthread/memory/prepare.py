@@ -185,25 +185,12 @@ def here(env: dict[str, str], cwd: str, scope: str, most: int = 0) -> bool:
         return False  # whoever uses the memory is told why
 
 
-def beside(env: dict[str, str], cwd: str, scope: str, state: str) -> None:
-    """Do the same in a process of its own, which outlives this one."""
-    import subprocess  # only here: most memories are prepared at once
-    import sys
+def main(cwd: str, scope: str) -> None:
+    """Do the same as a process of its own."""
+    here(dict(os.environ), cwd, scope)
 
-    parent = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    code = (
-        "import os, sys; sys.path.insert(0, sys.argv[1]); from keepthread.memory.prepare import here; "
-        "here(dict(os.environ), *sys.argv[2:])"
-    )
-    with suppress(OSError):  # the next command prepares it
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-c", code, parent, cwd, scope],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=state,
-            env=env,
-            close_fds=True,
-            **detached.apart()[0],
-        )
-        process.returncode = 0  # it is nobody's child from here on
+
+def beside(env: dict[str, str], cwd: str, scope: str, state: str) -> None:
+    """Start that process; it outlives this one."""
+    with suppress(OSError, ValueError):  # the next command prepares it
+        detached.start("memory.prepare", [cwd, scope], env=env, cwd=state)
