@@ -364,3 +364,11 @@ def test_uninstall_takes_the_blocks_in_files_out_and_leaves_half_of_one(person):
     assert f"is gone from {rc}" in said
     assert f"Left: the profile's block in {other}" in said
     assert rc.read_bytes() == b"A=1"
+
+
+def test_what_a_session_s_environment_holds_besides_is_not_listed(person):
+    person.set(CLAUDE_CODE_SESSION_ID="x", CLAUDE_CODE_ENTRYPOINT="cli", CLAUDE_CODE_XYZZY="1")
+
+    rows = person.json("profile", "diff", "default", "--json")
+
+    assert [row["name"] for row in rows] == ["CLAUDE_CODE_XYZZY"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -94,3 +95,83 @@ def test_every_name_of_the_list_and_the_catalogue_stands_in_the_client_s_program
 def test_its_version_is_found(client: Client) -> None:
     """By asking the program."""
     assert version_of([str(client.executable)], client.environment()) == PINNED
+
+
+def result_of(client: Client, api: FakeApi, tool: str, **arguments: str) -> str:
+    """Have the model use a tool once, and return what it is given back."""
+    api.clear()
+    api.rule("use it", Answer(tool=(tool, arguments)))
+    client.prompt("use it")
+    contents = [message["content"] for message in api.talks[-1].body["messages"]]
+    blocks = [block for content in contents if isinstance(content, list) for block in content]
+    [found] = [block["content"] for block in blocks if block["type"] == "tool_result"]
+    return found if isinstance(found, str) else "".join(part["text"] for part in found)
+
+
+def test_the_limit_of_a_command_s_output_can_be_lowered_and_not_raised(
+    client: Client, api: FakeApi
+) -> None:
+    """What is longer goes to a file."""
+
+    def kept(characters: int, **env: str) -> bool:
+        client.settings({"env": env})
+        command = f"yes abcdefghi | head -c {characters}"
+        return "<persisted-output>" not in result_of(
+            client, api, "Bash", command=command, description="Print"
+        )
+
+    assert kept(29_000)
+    assert not kept(15_000, BASH_MAX_OUTPUT_LENGTH="12000")
+    assert not kept(40_000, BASH_MAX_OUTPUT_LENGTH="60000")
+
+
+def test_the_limit_of_a_read_can_be_lowered_and_raised(client: Client, api: FakeApi) -> None:
+    """In tokens, of which the client takes one for about four characters."""
+    file = client.project / "notes.txt"
+    file.write_text("".join(f"line {n} of the notes, with some words\n" for n in range(4_000)))
+
+    def read(**env: str) -> int:
+        client.settings({"env": env})
+        return len(result_of(client, api, "Read", file_path=str(file)))
+
+    usual = read()
+    assert read(CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS="10000") < usual / 2
+    assert read(CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS="60000") > usual * 1.5
+
+
+_SERVER = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    method, number = asked.get("method"), asked.get("id")
+    if method == "initialize":
+        given = {"protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}}}
+        given["serverInfo"] = {"name": "words", "version": "1"}
+    elif method == "tools/list":
+        given = {"tools": [{"name": "say", "description": "Say", "inputSchema": {"type": "object"}}]}
+    elif method == "tools/call":
+        given = {"content": [{"type": "text", "text": "words " * int(sys.argv[1])}]}
+    else:
+        given = {}
+    if number is not None:
+        print(json.dumps({"jsonrpc": "2.0", "id": number, "result": given}), flush=True)
+"""
+
+
+def test_the_limit_of_an_mcp_result_can_be_lowered_and_not_raised(
+    client: Client, api: FakeApi, tmp_path: Path
+) -> None:
+    """Text over 50,000 characters goes to a file whatever the limit says."""
+    script = tmp_path / "server.py"
+    script.write_text(_SERVER)
+
+    def kept(characters: int, **env: str) -> bool:
+        server = {"command": sys.executable, "args": [str(script), str(characters // 6)]}
+        (client.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"words": server}}))
+        options = {"enableAllProjectMcpServers": True}
+        client.settings({"env": env | {"ENABLE_TOOL_SEARCH": "false"}} | options)
+        return len(result_of(client, api, "mcp__words__say")) > characters / 2
+
+    assert kept(45_000)
+    assert not kept(45_000, MAX_MCP_OUTPUT_TOKENS="8000")
+    assert not kept(90_000, MAX_MCP_OUTPUT_TOKENS="60000")

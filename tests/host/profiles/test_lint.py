@@ -9,6 +9,7 @@ from keepthread.host.profiles.lint import Client, lint_values
 
 PCT = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"
 WINDOW = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
+READ = "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS"
 MAX_OUTPUT = "CLAUDE_CODE_MAX_OUTPUT_TOKENS"
 # What stands in every shell beside it, and is nobody's business here.
 FOREIGN = {
@@ -45,7 +46,8 @@ PLANTED = [
     ({"CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE": "100000"}, "CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE", "contradiction"),
     ({"MAX_MCP_OUTPUT_TOKENS": "500k"}, "MAX_MCP_OUTPUT_TOKENS", "unit"),
     ({"MAX_MCP_OUTPUT_TOKENS": "25"}, "MAX_MCP_OUTPUT_TOKENS", "unit"),
-    ({"MAX_MCP_OUTPUT_TOKENS": "200000"}, "MAX_MCP_OUTPUT_TOKENS", "contradiction"),
+    ({READ: "200000"}, READ, "contradiction"),
+    ({"BASH_MAX_OUTPUT_LENGTH": "60000"}, "BASH_MAX_OUTPUT_LENGTH", "no-effect"),
     ({"BASH_MAX_OUTPUT_LENGTH": "400000"}, "BASH_MAX_OUTPUT_LENGTH", "range"),
     ({"BASH_MAX_OUTPUT_LENGTH": "20000 chars"}, "BASH_MAX_OUTPUT_LENGTH", "value"),
     ({"MCP_TIMEOUT": "30"}, "MCP_TIMEOUT", "unit"),
@@ -72,7 +74,7 @@ RIGHT = [
     {WINDOW: "120000", PCT: "50"},
     {WINDOW: "500_000"},
     {WINDOW: "5e5"},
-    {"MAX_MCP_OUTPUT_TOKENS": "64_000"},
+    {"MAX_MCP_OUTPUT_TOKENS": "12_000"},
     {"MAX_THINKING_TOKENS": "0"},
     {"MAX_THINKING_TOKENS": "31999", "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "64000"},
     {"CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE": "195000", "ENABLE_PROMPT_CACHING_1H": "1"},
@@ -118,6 +120,12 @@ def test_a_value_equal_to_the_default_is_only_noted(values, name):
 
 def test_a_percentage_that_lowers_nothing_in_a_small_window_alone_is_only_noted():
     assert [(one.level, one.rule) for one in lint_values({PCT: "95"})] == [("note", "no-effect")]
+
+
+def test_a_limit_that_can_only_be_raised_for_pictures_is_only_noted():
+    [found] = lint_values({"MAX_MCP_OUTPUT_TOKENS": "50000"})
+
+    assert (found.level, found.rule) == ("note", "no-effect")
 
 
 def test_two_mistakes_are_both_found():

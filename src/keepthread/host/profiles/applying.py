@@ -15,6 +15,10 @@ from keepthread.host.profiles import env_file, reading, sources
 from keepthread.host.scopes import Place
 
 _LIMIT = 1 << 16
+_UNVERIFIED = (
+    "Written, and not verified here: it counts from the client's next start; `keepthread thresholds` shows "
+    "where your sessions are compacted then"
+)
 
 
 class Where(NamedTuple):
@@ -65,6 +69,8 @@ def apply(
         values, where=place, config_dir=where.config_dir, state=where.state, dry_run=dry_run
     )
     notes = [f"Your own value of {key} is kept for `keepthread profile clear`" for key in own]
+    if not dry_run and values:
+        notes.append(_UNVERIFIED)
     if not dry_run:
         notes += overruled(values, place.path, where)
     return report._replace(notes=[*report.notes, *notes])

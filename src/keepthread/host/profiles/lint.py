@@ -124,7 +124,11 @@ def _number(variable: Variable, text: str, client: Client) -> list[Finding]:
     if written:
         return [written]
     value = amount(variable, text) or 0
-    return _in_unit(variable, text, value) or _in_range(variable, text, value)
+    return (
+        _in_unit(variable, text, value)
+        or _in_range(variable, text, value)
+        or _raised(variable, text, value)
+    )
 
 
 def _as_written(variable: Variable, text: str, client: Client) -> Finding | None:
@@ -187,6 +191,17 @@ def _in_range(variable: Variable, text: str, value: float) -> list[Finding]:
         message = f"{variable.name} is {text}; its range is {variable.range}"
         return [Finding("fault", variable.name, "range", message)]
     return []
+
+
+def _raised(variable: Variable, text: str, value: float) -> list[Finding]:
+    if not variable.lowers_only or value <= float(variable.default):
+        return []
+    name = variable.name
+    if variable.lowers_only == "all":
+        message = f"{name} is {text}: it can only lower the default, {variable.default}"
+        return [Finding("fault", name, "no-effect", message)]
+    message = f"{name} is {text}: for text it can only lower the default, {variable.default}"
+    return [Finding("note", name, "no-effect", message)]
 
 
 def _default(variable: Variable, text: str) -> list[Finding]:

@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 from keepthread.host import thresholds, windows
 from keepthread.host.profiles.catalogue import (
-    BASH,
     BLOCKING,
     CATALOGUE,
     IDLE,
     MAX_OUTPUT,
-    MCP_OUTPUT,
     PCT,
     READ,
     THINKING,
@@ -24,7 +22,6 @@ from keepthread.host.profiles.variable import amount, switch
 # (its documentation; 12,000 measured for prompt and tools): a point below this is reached again at once.
 LEAST_POINT = 40_000
 _AUTOCOMPACT = (PCT, WINDOW, IDLE)
-_CHARS_PER_TOKEN = 4
 
 
 def contradictions(values: Mapping[str, str]) -> Iterator[Finding]:
@@ -96,16 +93,13 @@ def _stop(values: Mapping[str, str]) -> Iterator[Finding]:
         yield _fault(BLOCKING, message)
 
 
-def _results(values: Mapping[str, str]) -> Iterator[Finding]:
-    """One result that is as long as the context may become."""
+def _reads(values: Mapping[str, str]) -> Iterator[Finding]:
+    """One read that is as long as the context may become; other results go to files before that."""
     point = _point(values, _window(values) or windows.SHORT)
-    for name in (MCP_OUTPUT, READ, BASH):
-        size = _amount(values, name)
-        tokens = size / _CHARS_PER_TOKEN if size and name == BASH else size
-        if tokens and tokens >= point:
-            yield _fault(
-                name, f"{name} lets one result fill the context: compaction is at {point:,} tokens"
-            )
+    size = _amount(values, READ)
+    if size and size >= point:
+        message = f"{READ} lets one file fill the context: compaction is at {point:,} tokens"
+        yield _fault(READ, message)
 
 
 def _cache(values: Mapping[str, str]) -> Iterator[Finding]:
@@ -141,7 +135,7 @@ _RULES: tuple[Callable[[Mapping[str, str]], Iterator[Finding]], ...] = (
     _percentage,
     _short_window,
     _stop,
-    _results,
+    _reads,
     _cache,
     _thinking,
     _limits,

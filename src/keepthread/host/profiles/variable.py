@@ -39,9 +39,8 @@ class Variable:
     low: float | None = None
     high: float | None = None
     zero: bool = False  # 0 has a meaning of its own below `low`
-    suffixes: bool = (
-        False  # k and m count as thousands and millions (in the client that was checked)
-    )
+    lowers_only: Literal["", "text", "all"] = ""  # above the default nothing, for text or at all
+    suffixes: bool = False  # k and m count as thousands and millions, in the client checked
     choices: tuple[str, ...] = ()
     since: str = "2.0.30 or earlier"
     evidence: Evidence = "documented"

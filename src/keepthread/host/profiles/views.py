@@ -9,6 +9,7 @@ from keepthread.host.profiles import applying, reading, sources
 from keepthread.host.profiles.applying import Where
 from keepthread.host.profiles.catalogue import CATALOGUE, RETIRED
 from keepthread.host.profiles.lint import Client, Finding, lint_values
+from keepthread.host.profiles.names import listed
 from keepthread.host.profiles.reading import Profile
 from keepthread.host.profiles.table import compaction_points
 from keepthread.host.profiles.variable import effect
@@ -95,8 +96,8 @@ def shown_text(shape: Mapping[str, Any]) -> str:
         lines.append(f"{model} compacts {at}")
     lines += [f"{one['level']}: {one['message']}" for one in shape["findings"]]
     lines.append(
-        "A value counts once it is written and the client is started anew; after a compaction "
-        "`compactMetadata.preTokens` in the transcript says where it really began."
+        "A value counts from the client's next start: from its settings (`keepthread profile apply`), or "
+        "exported by your shell. `keepthread thresholds` shows where your own sessions were really compacted."
     )
     return "\n".join(lines)
 
@@ -113,7 +114,7 @@ def difference(profile: Profile, where: Where) -> list[dict[str, Any]]:
     }
     names = [
         *profile.values,
-        *(name for name in {**counts, **unread} if name not in profile.values),
+        *(name for name in {**counts, **unread} if name not in profile.values and _bears(name)),
     ]
     rows = []
     for name in names:
@@ -148,6 +149,11 @@ def difference_text(rows: list[dict[str, Any]]) -> str:
         lines += [f"    shadowed: {one['value']}  ({one['from']})" for one in row["shadowed"]]
         lines += [f"    not read by the client: {path}" for path in row["unread"]]
     return "\n".join(lines) or "Nothing is set"
+
+
+def _bears(name: str) -> bool:
+    """Return whether a variable bears on what profiles are for, or should not be there at all."""
+    return name in CATALOGUE or name not in listed()
 
 
 def _visible(name: str, value: str) -> str:
