@@ -129,7 +129,8 @@ def test_doubled_entries_are_named(person: Person) -> None:
 def test_an_entry_under_the_wrong_event_does_not_count(person: Person) -> None:
     """PreCompact's script would never run there."""
     edit(
-        person, lambda document: document["hooks"].update(Stop=document["hooks"].pop("PreCompact"))
+        person,
+        lambda document: document["hooks"].update(Notification=document["hooks"].pop("PreCompact")),
     )
 
     assert faults(person)["hooks registered"]["detail"] == "not registered: pre_compact.py"

@@ -310,6 +310,8 @@ def test_what_session_start_needs_is_stored_once(tmp_path: Path) -> None:
         "disable": False,
         "document": "docs/handoff-context.md",
         "off_projects": [],
+        "engine": "auto",
+        "session_memory": "facts",
         "spill": False,
         "spill_chars": 8000,
         "spill_turn_chars": 200_000,

@@ -36,6 +36,7 @@ _EXTRAS = (
     "note",
     "pin",
     "session-memory.md",
+    "session-memory.json",
     "facts-index",
     "handoff.md",
 )
