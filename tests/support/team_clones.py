@@ -17,12 +17,21 @@ from keepthread.memory.sync_report import Report
 
 SOURCE = Path(__file__).parents[2] / "src"
 MAIN = "refs/heads/main"
+SYNC = """
+import json, os, sys
+from keepthread.memory.places import place_of
+from keepthread.memory.sync import sync
+from keepthread.memory.sync_report import as_json
+print(json.dumps(as_json(sync(place_of(dict(os.environ), sys.argv[1])))))
+"""
 
 
 def git(folder: Path, *arguments: str, given: bytes = b"", check: bool = True) -> str:
     """Run the git of this machine as its user would, and return what it prints. Traps are not for us."""
-    who = ("-c", "user.name=Eve", "-c", "user.email=eve@example.org")
-    who += ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
+    who = (
+        *("-c", "user.name=Eve", "-c", "user.email=eve@example.org"),
+        *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
+    )
     run = subprocess.run(
         ["git", "-C", str(folder), *who, *arguments],
         input=given,
@@ -109,10 +118,10 @@ class Clone:
         """Open the team's memory."""
         return open_memory(self.place, "team")
 
-    def add(self, key: str, body: str, **fields: str) -> None:
+    def add(self, key: str, body: str) -> None:
         """Add an entry."""
         with self.memory() as memory:
-            memory.add(key, Entry(body=f"{body}\n", type="project", author=self.name, **fields))
+            memory.add(key, Entry(body=f"{body}\n", type="project", author=self.name))
 
     def edit(self, key: str, body: str) -> None:
         """Change an entry."""
@@ -132,7 +141,7 @@ class Clone:
     def start(self) -> subprocess.Popen[str]:
         """Start a sync as a process of its own."""
         return subprocess.Popen(
-            [sys.executable, "-m", "keepthread", "memory", "sync", "--json"],
+            [sys.executable, "-c", SYNC, str(self.project)],
             cwd=self.project,
             env={**self.env, "PYTHONPATH": os.pathsep.join([str(SOURCE), *sys.path])},
             stdout=subprocess.PIPE,

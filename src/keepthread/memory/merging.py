@@ -112,7 +112,7 @@ class _Merger:
         self._judge, self._others = judge, [*others]
         self._plan = Plan({}, [], {}, {}, {}, [], [])
         self._frozen: set[str] = set()
-        self._taken: dict[str, str] = {}
+        self._spellings: dict[str, set[str]] = {}
 
     def decide(self, key: str) -> None:
         """Decide on one key."""
@@ -138,6 +138,11 @@ class _Merger:
     def _freeze(self, key: str, side: str, reason: str) -> None:
         self._frozen.add(key)
         self._plan.skipped.append(Skip(key, side, reason))
+
+    def _hold_back(self, key: str, side: str, reason: str) -> None:
+        told = [one for one in self._plan.conflicts if key != (one.kept_as or one.key)]
+        self._plan.conflicts[:] = told
+        self._freeze(key, side, reason)
 
     def _take(self, key: str, theirs: str | None) -> None:
         if theirs is None:
@@ -186,22 +191,33 @@ class _Merger:
     def _known(self, key: str, theirs: str) -> str:
         """Return where this version is kept already, by a sync that was interrupted; "" for nowhere."""
         start = kept_name(key, "", "").partition("(version")[0]
-        for side in (self._local.texts, self._remote):
-            for name, text in side.items():
-                if text == theirs and name.startswith(f"{start}(version "):
-                    return name
+        for name, text in self._local.texts.items():
+            kept = name != key and name.startswith(f"{start}(version ")
+            if kept and text == theirs and self._stays(name, theirs):
+                return name
         return ""
 
     def _beside(self, key: str, theirs: str, author: str) -> str:
-        """Return the first name of a version that is free on both sides, or holds this text already."""
-        if not self._taken:
-            for side in (self._local.texts, self._remote):
-                self._taken |= {keys.folded(name): text for name, text in side.items()}
+        """Return the first name of a version that is free on both sides, or holds this text and goes on to."""
         for digits in range(8, len(theirs) + 1, 4):
             name = kept_name(key, theirs[:digits], author)
-            if self._taken.setdefault(keys.folded(name), theirs) == theirs:
+            if self._spelt(name) <= {name} and self._stays(name, theirs):
+                self._spelt(name).add(name)
                 return name
         return kept_name(key, theirs, "")
+
+    def _stays(self, name: str, text: str) -> bool:
+        """Return whether a key may hold a text beside what happens to it otherwise."""
+        ours, theirs = self._local.texts.get(name), self._remote.get(name)
+        deleted = self._base.get(name) == text and None in (ours, theirs)
+        return {ours, theirs} <= {None, text} and not deleted
+
+    def _spelt(self, name: str) -> set[str]:
+        """Return the keys of both sides that some system takes for this one."""
+        if not self._spellings:
+            for key in (*self._local.texts, *self._remote):
+                self._spellings.setdefault(keys.folded(key), set()).add(key)
+        return self._spellings.setdefault(keys.folded(name), set())
 
     def plan(self) -> Plan:
         """Return the plan, without what some file system could not hold beside the rest."""
@@ -226,7 +242,7 @@ class _Merger:
         for key in sorted(set(self._plan.write) - set(kept)):
             if twin := names.twin(key):
                 del self._plan.write[key]
-                self._freeze(key, "remote", f"some systems take it and {twin!r} for one")
+                self._hold_back(key, "remote", f"some systems take it and {twin!r} for one")
 
     def _refuse_twins_there(self) -> None:
         gone = {key for key, text in self._plan.tree.items() if text is None}
@@ -234,7 +250,7 @@ class _Merger:
         for key in sorted(set(self._plan.tree) - gone - set(self._remote)):
             if twin := names.twin(key):
                 del self._plan.tree[key]
-                self._freeze(key, "here", f"some systems take it and {twin!r} there for one")
+                self._hold_back(key, "here", f"some systems take it and {twin!r} there for one")
 
 
 def _put(into: dict[str, str], key: str, name: str | None) -> None:
@@ -246,19 +262,21 @@ class _Names:
     """The names that are taken, with those of the folders above them, as the least able system sees them."""
 
     def __init__(self, paths: Iterable[str]) -> None:
-        self._known: dict[str, tuple[str, bool]] = {}
+        self._known: dict[str, set[tuple[str, bool]]] = {}
         for path in paths:
-            for name, is_file in _parts(path):
-                self._known.setdefault(keys.folded(name), (name, is_file))
+            self._add(path)
+
+    def _add(self, path: str) -> None:
+        for part in _parts(path):
+            self._known.setdefault(keys.folded(part[0]), set()).add(part)
 
     def twin(self, path: str) -> str:
         """Return a name that cannot stand beside a path, "" when there is none; the path is taken from then on."""
         for part in _parts(path):
-            known = self._known.get(keys.folded(part[0]))
-            if known and known != part:
-                return known[0]
-        for name, is_file in _parts(path):
-            self._known.setdefault(keys.folded(name), (name, is_file))
+            known = self._known.get(keys.folded(part[0]), set())
+            if known and part not in known:
+                return min(known)[0]
+        self._add(path)
         return ""
 
 
