@@ -198,9 +198,9 @@ def test_an_extraction_that_was_killed_is_taken_up_by_the_next_stop(client, api)
 def test_the_clients_exit_loses_no_extraction_and_the_warm_memory_completes_the_handoff(
     client, api
 ):
-    with_model(client, api)
+    with_model(client, api, ENGINE="auto")  # the host's own program
     api.rule(is_talk, Answer("It is there.", input_tokens=15_000))
-    api.rule(is_memory, Answer(json.dumps(MEMORY), sleep=2))
+    api.rule(is_memory, Answer(document=MEMORY, sleep=2))
 
     run = client.prompt("Teach the gantry parser to skip blank lines, and keep its old name.")
     left_at_work = ("stop", "started", "model") in events(client) and not memory(
