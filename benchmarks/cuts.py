@@ -1,9 +1,10 @@
 """Robustness over real transcripts: each file cut at every n-th record must give a valid handoff within its units.
 
-    python -m benchmarks.cuts PATH... [--every 10] [--jobs 2]
+    python -m benchmarks.cuts PATH... [--every 10] [--jobs 2] [--indexed]
 
 Prints one line per file and the totals; exits 1 at the first kind of fault. What is checked: no exception, the schema,
-both budgets, the required sections, no base64.
+both budgets, the required sections, no base64. With --indexed the session's facts index grows along, brought up to date
+at every second cut, and the transcript has to read the same with it as without.
 """
 
 from __future__ import annotations
@@ -14,15 +15,19 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from keepthread.handoff.checkpoint import Job, take
+from keepthread.handoff.facts_index.opened import opened
+from keepthread.handoff.facts_index.update import update
 from keepthread.handoff.inject import compose, read_json
 from keepthread.handoff.publish import Outlet
 from keepthread.handoff.schema import validate
 from keepthread.handoff.units import units
 from keepthread.host.locations import session_dir
+from keepthread.transcript.read import read_transcript
 
 SESSION = "11111111-1111-4111-8111-111111111111"
 BUDGET, INDEX = 9_900, 4_000
@@ -51,6 +56,9 @@ def main() -> int:
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--every", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument(
+        "--indexed", action="store_true", help="with a facts index that grows along"
+    )
     options = parser.parse_args()
     files = [
         file
@@ -58,7 +66,8 @@ def main() -> int:
         for file in (sorted(path.glob("*.jsonl")) if path.is_dir() else [path])
     ]
     with ProcessPoolExecutor(options.jobs) as pool:
-        tallies = list(pool.map(_tally, files, [options.every] * len(files)))
+        tally = partial(_tally, every=options.every, indexed=options.indexed)
+        tallies = list(pool.map(tally, files))
     for tally in tallies:
         print(f"{Path(tally.path).name:40}{tally.cuts:8}  {dict(tally.faults) or 'ok'}")
     faults = sum((tally.faults for tally in tallies), Counter[str]())
@@ -66,13 +75,17 @@ def main() -> int:
     return 1 if faults else 0
 
 
-def _tally(path: Path, every: int) -> Tally:
+def _tally(path: Path, every: int, *, indexed: bool) -> Tally:
     faults: Counter[str] = Counter()
     cuts = 0
     with tempfile.TemporaryDirectory() as folder:
         for number, cut in enumerate(_cuts(path, every, Path(folder))):
             cuts += 1
-            faults.update(_faults(cut, str(Path(folder) / f"state{number}")))
+            if indexed:
+                faults.update(_otherwise(cut, str(Path(folder) / "state"), grown=number % 2 == 0))
+                faults.update(_faults(cut, str(Path(folder) / "state")))
+            else:
+                faults.update(_faults(cut, str(Path(folder) / f"state{number}")))
     return Tally(str(path), cuts, faults)
 
 
@@ -86,6 +99,15 @@ def _cuts(path: Path, every: int, folder: Path) -> Iterator[str]:
                 copy.flush()
                 yield str(target)
     yield str(target)
+
+
+def _otherwise(path: str, state: str, *, grown: bool) -> Iterator[str]:
+    """Yield a fault when the transcript reads otherwise with the index than without."""
+    if grown and update(path, SESSION, state) not in ("appended", "rebuilt", "unchanged"):
+        yield "index not updated"
+    index = opened(state, SESSION, path)
+    if index is not None and read_transcript(path, known=index.known) != read_transcript(path):
+        yield "read otherwise"
 
 
 def _faults(path: str, state: str) -> Iterator[str]:
