@@ -67,7 +67,7 @@ def number(text: str) -> float | None:
     text = text.strip()
     if _SCIENTIFIC.fullmatch(text):
         value = float(text)
-        return value if value == int(value) else None
+        return value if value.is_integer() else None  # infinity is none
     if _GROUPED.fullmatch(text):
         return float(text.replace("_", "").replace(",", ""))
     found = _LEADING.match(text)
