@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from keepthread.errors import KeepthreadError
-from keepthread.host import settings_file
+from keepthread.host import settings_env, settings_file
+from keepthread.host.scopes import place
 
 from .conftest import ONCE, Host
 
@@ -39,6 +40,7 @@ CALLS = [
     "lseek",
     "ftruncate",
     "rename",
+    "rmdir",
 ]
 KILLED = 9
 
@@ -62,8 +64,10 @@ def fail_at(
     return count
 
 
-def after_each_fault(host: Host, monkeypatch: pytest.MonkeyPatch, fault: str) -> Iterator[bytes]:
-    """Install again and again, one call later failing each time; yield the settings after each."""
+def after_each_fault(
+    host: Host, monkeypatch: pytest.MonkeyPatch, fault: str, action: Callable[[], object]
+) -> Iterator[bytes]:
+    """Do it again and again, one call later failing each time; yield the settings after each."""
 
     def problem() -> None:
         raise OSError(getattr(errno, fault), "no")
@@ -72,27 +76,34 @@ def after_each_fault(host: Host, monkeypatch: pytest.MonkeyPatch, fault: str) ->
         with monkeypatch.context() as patched:
             count = fail_at(number, problem, patched)
             with suppress(KeepthreadError):
-                host.install()
+                action()
         yield host.settings.read_bytes()
         if next(count) <= number:
             return
-    raise AssertionError("install makes more calls than were tried")
+    raise AssertionError("it makes more calls than were tried")
 
 
-def after_each_kill(host: Host, monkeypatch: pytest.MonkeyPatch) -> Iterator[bytes]:
+def after_each_kill(
+    host: Host, monkeypatch: pytest.MonkeyPatch, action: Callable[[], object]
+) -> Iterator[bytes]:
     """The same in a process that ends within the call, without any cleaning up."""
     leave = os._exit
     for number in range(400):
         child = os.fork()
         if child == 0:
             fail_at(number, lambda: leave(KILLED), monkeypatch)
-            host.install()
+            action()
             leave(0)
         status = os.waitpid(child, 0)[1]
         yield host.settings.read_bytes()
         if os.waitstatus_to_exitcode(status) != KILLED:
             return
-    raise AssertionError("install makes more calls than were tried")
+    raise AssertionError("it makes more calls than were tried")
+
+
+def values(host: Host, **wanted: str) -> None:
+    where = place("user", str(host.folder), str(host.state))
+    settings_env.apply(wanted, where=where, config_dir=str(host.folder), state=str(host.state))
 
 
 @pytest.mark.parametrize("fault", ["killed", "ENOSPC", "EDQUOT"])
@@ -106,7 +117,9 @@ def test_a_fault_in_any_call_leaves_the_old_bytes_or_the_new(
     host.uninstall()
     killed = fault == "killed"
     states = (
-        after_each_kill(host, monkeypatch) if killed else after_each_fault(host, monkeypatch, fault)
+        after_each_kill(host, monkeypatch, host.install)
+        if killed
+        else after_each_fault(host, monkeypatch, fault, host.install)
     )
 
     seen = []
@@ -120,6 +133,58 @@ def test_a_fault_in_any_call_leaves_the_old_bytes_or_the_new(
         assert host.settings.read_bytes() == before
     assert set(seen) == {before, after}
     assert len(seen) > 20
+
+
+@pytest.mark.parametrize("before", ["{ }", '{"env": {"A": 1.50}}'])
+def test_an_uninstall_killed_in_any_call_is_completed_by_the_next(
+    host: Host, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
+    """S44 the other way: what was recorded is not forgotten before the settings are as they were."""
+
+    def prepare() -> bytes:
+        host.install()
+        values(host, A="2", B="3")
+        return host.settings.read_bytes()
+
+    host.write(before)
+    after = prepare()
+    seen = set()
+    for content in after_each_kill(host, monkeypatch, host.uninstall):
+        seen.add(content)
+        assert content in (before.encode(), after)
+        host.uninstall()
+        assert host.settings.read_text() == before
+        assert prepare() == after
+    assert seen == {before.encode(), after}
+
+
+def test_values_written_by_a_killed_run_are_known_and_taken_back(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From one profile to the next; a value of the user's is put aside in the first and comes back in the end."""
+    before = '{"env": {"A": "\\u0031"}}'
+    host.write(before)
+    values(host, A="2", B="3")
+    old = host.settings.read_bytes()
+    values(host, A="4", C="5")
+    new = host.settings.read_bytes()
+    values(host, A="2", B="3")
+
+    def change() -> None:
+        values(host, A="4", C="5")
+
+    seen = set()
+    for number, content in enumerate(after_each_kill(host, monkeypatch, change)):
+        seen.add(content)
+        assert content in (old, new)
+        if number % 2:
+            change()
+            assert host.settings.read_bytes() == new
+        host.uninstall()
+        assert host.settings.read_text() == before
+        values(host, A="2", B="3")
+        assert host.settings.read_bytes() == old
+    assert seen == {old, new}
 
 
 def test_a_short_write_is_carried_on(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,7 +387,7 @@ def test_a_held_lock_is_waited_for_and_then_named(
 
 
 def test_parallel_installs_leave_one_entry_and_no_reader_sees_half_a_file(host: Host) -> None:
-    """S43: eight processes at once, while a reader polls."""
+    """S43: twenty processes at once, while a reader polls."""
     host.write('{\n  "a": 1\n}\n')
     code = (
         "import sys; from keepthread.host.install import install;"
@@ -345,13 +410,13 @@ def test_parallel_installs_leave_one_entry_and_no_reader_sees_half_a_file(host: 
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     children = [
         subprocess.Popen([sys.executable, "-c", code, f"/v{n}/bin/python"], env=env)
-        for n in range(8)
+        for n in range(20)
     ]
     codes = [child.wait(timeout=120) for child in children]
     done.set()
     reader.join()
 
-    assert codes == [0] * 8
+    assert codes == [0] * 20
     assert broken == []
     assert host.ours() == ONCE
     host.uninstall()

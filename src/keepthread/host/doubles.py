@@ -30,8 +30,10 @@ def plugins(config_dir: str, project: str = "") -> list[str]:
 
 def _enabled(path: str) -> dict[str, Any]:
     try:
-        document = json.loads(files.read_regular(os.path.realpath(path), LIMIT))
-        found = document.get("enabledPlugins")
+        data = files.read_regular(os.path.realpath(path), LIMIT)
+        if b'"enabledPlugins"' not in data:
+            return {}
+        found = json.loads(data).get("enabledPlugins")
     except (OSError, ValueError, AttributeError, RecursionError):
         return {}  # absent, or nothing that the host would read either
     return found if isinstance(found, dict) else {}

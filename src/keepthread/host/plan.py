@@ -179,7 +179,7 @@ def _edit(
     edits = _Edits(snapshot.path, known, held, after, [])
     if goal.hooks is not None:
         text = edits.hooks(text, goal.hooks)
-    if goal.env is not None:
+    if goal.env or (goal.env is not None and known and known.env):
         text = edits.values(text, goal.env)
     created = absent or bool(known and known.created_file and any(held))
     data: bytes | None = (settings_parse.BOM if bom else b"") + text.encode("utf-8")
@@ -205,11 +205,15 @@ class _Held(NamedTuple):
 
 
 def _held(text: str, path: str, known: Manifest | None) -> _Held:
+    if known is None or not (known.created_file or known.env):
+        return _Held(
+            hooks=bool(known and known.hooks), values=False
+        )  # nobody asks: spare the reading
     document = settings_parse.parse(text, path)
     settings_parse.check_shape(document, path)
     groups = [group for event in document.get("hooks", {}).values() for group in event]
     hooks = any(manifest.owner(known, hook) for group in groups for hook in group["hooks"])
-    return _Held(hooks, bool(known and env_splice.ours(document, known.env)))
+    return _Held(hooks, bool(env_splice.ours(document, known.env)))
 
 
 @dataclass(slots=True)
