@@ -89,7 +89,10 @@ def _errors(handoff: Handoff) -> list[str]:
         entry["issue"] + (f": {entry['workaround']}" if entry["workaround"] else "")
         for entry in handoff["issues_discovered"]
     ]
-    return found + [f"Refused by the user: {e['what']}: {e['words']}" for e in facts["rejections"]]
+    return found + [
+        f"Refused by the user: {entry['what']}" + (f": {entry['words']}" if entry["words"] else "")
+        for entry in facts["rejections"]
+    ]
 
 
 def _worklog(extras: Extras) -> list[str]:
