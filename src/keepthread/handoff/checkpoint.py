@@ -107,8 +107,7 @@ def take(
     if little and not chosen:  # too little is new to pay for a model call
         handoff["meta"]["reason"], handoff["meta"]["engine"] = "engine_facts", UPDATE
     if previous is not None:
-        since = transcript if little else None
-        handoff = _carried(handoff, previous, outlet.state, since)
+        handoff = _carried(handoff, previous, outlet.state, transcript if little else None)
     handoff["meta"]["seconds"] = round(time.monotonic() - started, 3)
     stored = publish(handoff, outlet, replaced=replaced)
     return Checkpoint(handoff, fresh=True, new_tokens=tokens, refused=not stored)
