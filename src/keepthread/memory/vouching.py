@@ -84,8 +84,9 @@ def accept(place: Place, told: Offer) -> None:
     own = author_name(author_of(place.project))
     authors = {*told.authors, own} if own else {*told.authors}
     _decide(place, told, trusted=True, authors=authors)
-    with open_memory(place, "team") as memory:
-        prepare.prepare(place, memory)
+    for scope in ("team", "private"):  # the decision lies in the private folder, which it changed
+        with open_memory(place, scope) as memory:
+            prepare.prepare(place, memory)
 
 
 def revoke(place: Place, told: Offer) -> None:
