@@ -15,7 +15,7 @@ from keepthread.host.profiles.catalogue import (
     THINKING,
     WINDOW,
 )
-from keepthread.host.profiles.lint import Finding
+from keepthread.host.profiles.lint import Finding, Level
 from keepthread.host.profiles.variable import amount, switch
 
 # After a compaction the host puts back up to 25,000 tokens of files beside its prompt, its tools and the summary
@@ -51,27 +51,31 @@ def _percentage(values: Mapping[str, str]) -> Iterator[Finding]:
     if percent is None or any(_on(values, name) for name in thresholds.OFF):
         return
     window = _window(values)
-    known = window is not None
-    at = _point(values, window or windows.MILLION)
-    if at >= _point({**values, PCT: ""}, window or windows.MILLION):
-        yield Finding("fault", PCT, "no-effect", f"{PCT} is {percent:g}: {_can_only_lower(window)}")
-    elif not known and _point(values, windows.SHORT) >= _point({**values, PCT: ""}, windows.SHORT):
-        message = f"{PCT} is {percent:g}: {_can_only_lower(windows.SHORT)}"
-        yield Finding("note", PCT, "no-effect", message)
-    least = _point(values, window or windows.SHORT)
-    if least < LEAST_POINT:
-        yield Finding(
-            "fault",
-            PCT,
-            "minimum",
-            f"compaction at {least:,} tokens: what the host puts back after one can take {LEAST_POINT:,}",
-        )
+    sizes = [window] if window else [windows.MILLION, windows.SHORT]
+    for number, size in enumerate(sizes):  # what holds for the largest window holds for all
+        level: Level = "note" if number else "fault"
+        point = _point(values, size)
+        if point >= _point({**values, PCT: ""}, size):
+            message = f"{PCT} is {percent:g}: {_can_only_lower(size)}"
+            yield Finding(level, PCT, "no-effect", message)
+        elif point < LEAST_POINT:
+            yield Finding(level, PCT, "minimum", f"{PCT} is {percent:g}: {_too_early(point, size)}")
+        else:
+            continue
+        return
 
 
-def _can_only_lower(window: int | None) -> str:
-    size = f"a window of {window:,} tokens" if window else "any window"
+def _can_only_lower(window: int) -> str:
     return (
-        f"with {size} compaction begins earlier by itself, and the percentage can only lower that"
+        f"with a window of {window:,} tokens compaction begins no later by itself, and the percentage "
+        "can only lower that"
+    )
+
+
+def _too_early(point: int, window: int) -> str:
+    return (
+        f"with a window of {window:,} tokens compaction begins at {point:,}, and what the host puts back "
+        f"after one can take {LEAST_POINT:,}"
     )
 
 
