@@ -340,6 +340,33 @@ def test_new_authors_are_named_once(ada, bob):
     assert ada.sync().new_authors == []
 
 
+def test_what_a_session_is_not_shown_yet_is_told(ada, bob):
+    """Until its user has looked; an author who comes later is one more to look at."""
+    from keepthread.memory import trust
+
+    def told():
+        return any("keepthread memory trust" in note for note in bob.sync().notes)
+
+    ada.add("two.md", "2")
+    ada.sync()
+    assert told()
+    root = os.path.realpath(bob.team)
+    trust.decide(
+        bob.place.private_path,
+        root,
+        [git(bob.team, "remote", "get-url", "origin")],
+        trusted=True,
+        authors=["ada", "bob"],
+        when="",
+    )
+    ada.add("three.md", "3")
+    ada.sync()
+    assert not told()
+    (ada.team / "x.md").write_text("---\ntype: project\nauthor: Mallory\n---\nx\n")
+    ada.sync()
+    assert told()
+
+
 def test_an_entry_changed_while_the_remote_is_asked_is_not_overwritten(ada, bob, monkeypatch):
     """The sync looks again, and keeps both versions."""
     ada.edit("first.md", "as ada says")
@@ -347,7 +374,8 @@ def test_an_entry_changed_while_the_remote_is_asked_is_not_overwritten(ada, bob,
     bob.sync()
     ada.edit("first.md", "as ada says now")
     ada.sync()
-    real, times = Memory.replace_all, []
+    real = Memory.replace_all
+    times: list[int] = []
 
     def change_first(memory, changes):
         if not times:
@@ -366,7 +394,8 @@ def test_a_rejected_push_fetches_and_merges_again(ada, bob, remote, monkeypatch)
     """Somebody was faster, again and again."""
     from keepthread.memory.bench import Bench
 
-    real, times = Bench.push, []
+    real = Bench.push
+    times: list[int] = []
 
     def overtaken(bench, *arguments):
         if len(times) < 3:

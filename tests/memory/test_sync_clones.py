@@ -67,6 +67,10 @@ def test_a_sync_that_dies_at_any_step_is_taken_up_by_the_next(tmp_path):
         versions = [key for key in bob.texts() if "(version" in key]
         assert ada.texts() == bob.texts() == texts(remote)
         assert len(versions) == number - 1, versions
+        last = {f"bob-{number - 1}.md"} if number > 1 else set()
+        assert set(bob.texts()) - {*versions} == {
+            *("both.md", *(f"ada-{one}.md" for one in range(1, number)), *last)
+        }
         assert (ada.status(), bob.status()) == ("", "")
         for clone in (ada, bob):
             clone.edit("both.md", f"as {clone.name} says, {number}")

@@ -237,6 +237,8 @@ class _Merger:
         return plan
 
     def _refuse_twins_here(self) -> None:
+        if not self._plan.write:
+            return
         kept = [key for key in self._local.texts if key not in set(self._plan.delete)]
         names = _Names([*kept, *self._local.closed])
         for key in sorted(set(self._plan.write) - set(kept)):
@@ -245,6 +247,8 @@ class _Merger:
                 self._hold_back(key, "remote", f"some systems take it and {twin!r} for one")
 
     def _refuse_twins_there(self) -> None:
+        if not self._plan.tree:
+            return
         gone = {key for key, text in self._plan.tree.items() if text is None}
         names = _Names([path for path in (*self._remote, *self._others) if path not in gone])
         for key in sorted(set(self._plan.tree) - gone - set(self._remote)):

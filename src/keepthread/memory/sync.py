@@ -10,6 +10,7 @@ Whatever interrupts a sync, the next one goes on: what both sides agreed on is r
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections.abc import Callable, Mapping
@@ -17,7 +18,7 @@ from typing import NamedTuple
 
 from keepthread import files
 from keepthread.errors import KeepthreadError
-from keepthread.memory import agreed, index_file, sides
+from keepthread.memory import agreed, index_file, sides, trust
 from keepthread.memory.bench import Bench, Item, Refused, opened
 from keepthread.memory.directory_by_name import open_root
 from keepthread.memory.errors import Conflict
@@ -300,9 +301,22 @@ class _Sync:
         if text not in self._notes:
             self._notes.append(text)
 
+    def _is_unseen(self) -> bool:
+        """Return whether something of the folder stays out of sessions until its user has looked at it."""
+        decisions = trust.read(self._options.place.private_path)
+        root = os.path.realpath(self._memory.directory.path)
+        standing, known = trust.standing_now(decisions, root), trust.known_authors(decisions, root)
+        if standing == trust.TRUSTED:
+            return known is not None and not self._authors <= known
+        return standing != trust.REFUSED
+
     def _report(self, outcome: str, remote: Remote | None, commit: str, merged: _Merged) -> Report:
         plan, versions = merged.plan, merged.mine.versions
-        received = self._received
+        received = Changes(*(sorted({*found}) for found in self._received))
+        if received and self._is_unseen():
+            self._note(
+                "Sessions are not shown all of it before you say so: keepthread memory trust"
+            )
         conflicts = [KeptBoth(*pair, said) for pair, said in self._conflicts.items()]
         if self._options.trial:
             received = Changes(
