@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +38,19 @@ class Kept(World):
         self.variables(SESSION_MEMORY=form, **(endpoint | more))
         store_resolved(str(self.state), load({}, str(self.config)))
 
-    def stop(self, *, settle: bool = True, event: dict[str, Any] | None = None, **env: str) -> None:
+    def stop(
+        self,
+        env: Mapping[str, str] | None = None,
+        *,
+        settle: bool = True,
+        event: dict[str, Any] | None = None,
+    ) -> None:
         """Run the Stop hook, and wait for what it has started."""
-        self.run("stop", self.event("stop", **(event or {})), **{"KEEPTHREAD_ENGINE": ""} | env)
+        self.run(
+            "stop",
+            self.event("stop", **(event or {})),
+            **{"KEEPTHREAD_ENGINE": ""} | dict(env or {}),
+        )
         if settle:
             self.settle()
 

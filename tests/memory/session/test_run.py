@@ -159,7 +159,7 @@ def test_without_an_answer_the_memory_stays_byte_for_byte_and_waits_for_more(
     kept.api.clear()
     always(kept, reply)
     kept.grow(18_000)
-    kept.stop(KEEPTHREAD_TIMEOUT="3")
+    kept.stop({"KEEPTHREAD_TIMEOUT": "3"})
     asked = len(kept.api.requests)
     kept.stop()
 
@@ -173,7 +173,7 @@ def test_without_an_answer_the_memory_stays_byte_for_byte_and_waits_for_more(
 def test_without_a_first_answer_code_makes_the_memory(kept: Kept) -> None:
     """And a model takes it over later."""
     always(kept, Answer("no", status=500))
-    kept.stop(KEEPTHREAD_TIMEOUT="3")
+    kept.stop({"KEEPTHREAD_TIMEOUT": "3"})
     assert kept.document()["form"] == "facts"
     kept.api.clear()
     always(kept, answer())
@@ -201,14 +201,14 @@ def test_three_failures_open_the_circuit(kept: Kept) -> None:
 
 def test_a_quarter_of_the_calls_is_left_to_the_handoff(kept: Kept) -> None:
     """The memory of a long session cannot use up what a compaction needs."""
-    kept.choose(MAX_CALLS_PER_HOUR="4")
+    kept.choose(MAX_CALLS_PER_HOUR="2")
     always(kept, answer())
-    for tokens in (12_000, 18_000, 24_000, 30_000, 36_000):
+    for tokens in (12_000, 18_000):
         kept.grow(tokens)
         kept.stop()
     memory = kept.log("memory")[-1]
 
-    assert len(kept.api.requests) == 3
+    assert len(kept.asked()) == 1
     assert (memory["outcome"], memory["reason"]) == ("partial", "cap")
 
 
@@ -232,7 +232,7 @@ def test_where_it_is_off_nothing_is_started(
     """By the user's file, the environment, or the event."""
     told = {name: text.format(project=kept.project) for name, text in variables.items()}
     kept.choose(told.pop("SESSION_MEMORY", "model"), **told)
-    kept.stop(event=event, **env)
+    kept.stop(env, event=event)
 
     assert kept.log("stop") == []
     assert kept.api.requests == []
@@ -256,7 +256,7 @@ def test_where_no_model_may_be_asked_code_keeps_the_memory(
     kept.talk.assistant("Made.", tokens=14_000)
     told = {name: text.format(project=kept.project) for name, text in variables.items()}
     kept.choose(told.pop("SESSION_MEMORY", "model"), **told)
-    kept.stop(**env)
+    kept.stop(env)
 
     assert kept.api.requests == []
     assert kept.document()["form"] == "facts"
