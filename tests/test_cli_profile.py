@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -372,3 +373,18 @@ def test_what_a_session_s_environment_holds_besides_is_not_listed(person):
     rows = person.json("profile", "diff", "default", "--json")
 
     assert [row["name"] for row in rows] == ["CLAUDE_CODE_XYZZY"]
+
+
+def test_settings_that_a_profile_makes_for_one_person_are_kept_out_of_git(person):
+    subprocess.run(["git", "init", "-q", str(person.project)], check=True)
+    exclude = person.project / ".git" / "info" / "exclude"
+    before = exclude.read_bytes()
+    status = ["git", "-C", str(person.project), "status", "--porcelain"]
+
+    person.ok("profile", "apply", "tuned", "--scope", "local")
+    assert (person.project / ".claude" / "settings.local.json").exists()
+    assert subprocess.run(status, check=True, capture_output=True).stdout == b""
+    person.ok("profile", "clear")
+
+    assert exclude.read_bytes() == before
+    assert not (person.project / ".claude" / "settings.local.json").exists()

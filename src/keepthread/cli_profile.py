@@ -68,13 +68,14 @@ def apply(
 ) -> None:
     """Put a profile's values into the host's settings, in the place of an earlier profile's."""
     from keepthread.host.profiles import applying
+    from keepthread.installing import apply_profile
 
     where = _where()
     _one_place(scope, env_file)
     if env_file:
         report = applying.apply_file(name, env_file, where.state, dry_run=dry_run)
     else:
-        report = applying.apply(name, where, scope=scope or "user", force=force, dry_run=dry_run)
+        report = apply_profile(name, where, scope=scope or "user", force=force, dry_run=dry_run)
     _print([report], as_json)
 
 
@@ -119,13 +120,14 @@ def lint(file: str | None, as_json: bool) -> None:
 def clear(scope: str | None, env_file: str, dry_run: bool, as_json: bool) -> None:
     """Take all values of profiles out again, wherever they were put, and nothing else."""
     from keepthread.host.profiles import applying
+    from keepthread.installing import clear_profiles
 
     where = _where()
     _one_place(scope, env_file)
     if env_file:
         _print([applying.clear_file(env_file, where.state, dry_run=dry_run)], as_json)
     else:
-        _print(applying.clear(where, scope=scope or "", dry_run=dry_run), as_json)
+        _print(clear_profiles(where, scope=scope or "", dry_run=dry_run), as_json)
 
 
 def _one_place(scope: str | None, env_file: str) -> None:

@@ -92,6 +92,38 @@ def uninstall_here(
     return report._replace(notes=[*report.notes, *notes])
 
 
+def apply_profile(
+    name: str, where: applying.Where, *, scope: str, force: bool = False, dry_run: bool = False
+) -> Report:
+    """Put a profile in force; settings that are made for one person by it are kept out of git.
+
+    Raises:
+        KeepthreadError: as `host.profiles.applying.apply`.
+    """
+    report = applying.apply(name, where, scope=scope, force=force, dry_run=dry_run)
+    if scope != "local" or dry_run:
+        return report
+    return report._replace(notes=[*report.notes, *_kept_out_of_git(where.env, where.cwd)])
+
+
+def clear_profiles(
+    where: applying.Where, *, scope: str = "", dry_run: bool = False
+) -> list[Report]:
+    """Take all values of profiles out; the lines of files that go stand no longer in .git/info/exclude.
+
+    Raises:
+        KeepthreadError: as `host.profiles.applying.clear`.
+    """
+    before = manifest.load_all(where.state)
+    reports = applying.clear(where, scope=scope, dry_run=dry_run)
+    left = {one.settings for one in manifest.load_all(where.state)}
+    cleared = {one.settings_path: one for one in reports}
+    for one in before:
+        if one.settings in cleared and one.settings not in left:
+            cleared[one.settings].notes.extend(_let_in(one, dry_run))
+    return reports
+
+
 def may_purge(env: Mapping[str, str], cwd: str, scope: str) -> str:
     """Return the state folder when an uninstall of this scope leaves it to nobody, else ""."""
     state = locations.state_dir(env)

@@ -55,8 +55,9 @@ def _percentage(values: Mapping[str, str]) -> Iterator[Finding]:
     for number, size in enumerate(sizes):  # what holds for the largest window holds for all
         level: Level = "note" if number else "fault"
         point = _point(values, size)
-        if point >= _point({**values, PCT: ""}, size):
-            message = f"{PCT} is {percent:g}: {_can_only_lower(size)}"
+        without = _point({**values, PCT: ""}, size)
+        if point >= without:
+            message = f"{PCT} is {percent:g}: {_can_only_lower(without, size)}"
             yield Finding(level, PCT, "no-effect", message)
         elif point < LEAST_POINT:
             yield Finding(level, PCT, "minimum", f"{PCT} is {percent:g}: {_too_early(point, size)}")
@@ -65,9 +66,9 @@ def _percentage(values: Mapping[str, str]) -> Iterator[Finding]:
         return
 
 
-def _can_only_lower(window: int) -> str:
+def _can_only_lower(point: int, window: int) -> str:
     return (
-        f"with a window of {window:,} tokens compaction begins no later by itself, and the percentage "
+        f"with a window of {window:,} tokens compaction begins at {point:,} by itself, and a percentage "
         "can only lower that"
     )
 
