@@ -274,7 +274,10 @@ def test_hooks_of_the_hot_path_import_the_standard_library_alone(hook: str, tmp_
     )
     modules = set(json.loads(listing.read_text()))
 
-    assert hook != "team_memory" or {"keepthread.memory.recall", "keepthread.memory.git_files"} <= modules
+    assert (
+        hook != "team_memory"
+        or {"keepthread.memory.recall", "keepthread.memory.git_files"} <= modules
+    )
     assert {m for m in modules if m.startswith("keepthread")} <= LIGHT
     assert modules & HEAVY == set()
     assert {m.split(".")[0] for m in modules} - set(sys.stdlib_module_names) == {"keepthread"}
