@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import mmap
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import cache
 
 from keepthread import resources
@@ -12,7 +12,8 @@ from keepthread.host.profiles.catalogue import CATALOGUE, RETIRED
 
 # Every name that begins so is the client's; other programs use CLAUDE_ and the plain words for themselves.
 NAMESPACE = "CLAUDE_CODE_"
-_LIKE = 0.8  # how alike a name in the namespace must be to be taken for a slip of a known one
+_OWN = "CLAUDE_"
+_LIKE, _MORE_LIKE = 0.8, 0.9  # how alike names must be in the namespace, and outside of it
 _LARGEST = 1 << 30  # bytes of a program that is searched
 
 Knows = Callable[[str], bool]
@@ -38,9 +39,11 @@ def meant(name: str) -> str:
     upper = name.upper()
     if name != upper and upper in CATALOGUE:
         return upper
-    if name.startswith("CLAUDE_"):
-        pool = [*CATALOGUE, *(sorted(listed()) if name.startswith(NAMESPACE) else ())]
-        return next(iter(difflib.get_close_matches(name, pool, 1, _cutoff(name))), "")
+    if name.startswith(_OWN):
+        pool = [*(sorted(listed()) if name.startswith(NAMESPACE) else ()), *CATALOGUE]
+        known = {_rest(one): one for one in pool if one.startswith(_OWN)}
+        cutoff = _LIKE if name.startswith(NAMESPACE) else _MORE_LIKE
+        return next((known[one] for one in get_close_matches(_rest(name), known, 1, cutoff)), "")
     return next((known for known in CATALOGUE if _one_slip(name, known)), "")
 
 
@@ -63,8 +66,9 @@ def program_knows(path: str) -> Knows | None:
     return lambda name: data.find(name.encode()) >= 0
 
 
-def _cutoff(name: str) -> float:
-    return _LIKE if name.startswith(NAMESPACE) else 0.9
+def _rest(name: str) -> str:
+    """Return a name without the beginning that it shares with hundreds of others."""
+    return name.removeprefix(NAMESPACE).removeprefix(_OWN)
 
 
 def _one_slip(name: str, known: str) -> bool:
