@@ -21,7 +21,7 @@ from tests.support.session import SESSION
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the start script is POSIX sh")
 
 HOOKS = ["pre_compact", "session_start", "session_index", "post_compact", "user_prompt_submit"]
-TOOLS = ("sh", "cat", "sed", "mkdir", "dirname", "grep", "env")
+TOOLS = ("sh", "cat", "sed", "mkdir", "mv", "dirname", "grep", "env")
 EVENT = json.dumps({"session_id": SESSION, "hook_event_name": "SessionStart", "source": "startup"})
 
 
@@ -230,7 +230,7 @@ def test_the_program_of_the_plugin_is_that_of_its_own_folder(installed: Plugin) 
     run = subprocess.run(program, env=env, capture_output=True, text=True)
     assert (run.returncode, run.stderr.count("--plugin")) == (1, 1)
 
-    env["CLAUDE_PLUGIN_DATA"] = str(installed.data)
+    installed.run("session_start")  # a hook knows where the environment is, and notes it down
     run = subprocess.run(program, env=env, capture_output=True, text=True)
     assert (run.returncode, run.stdout) == (0, "keepthread, version 9.9\n")
 

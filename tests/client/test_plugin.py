@@ -70,7 +70,7 @@ def test_after_a_compaction_the_next_request_holds_the_thread(
 
 
 def test_its_commands_run_its_program(client: Client, api: FakeApi, plugin: Path) -> None:
-    prepare(client.config / "keepthread")
+    prepare(data(client))
     answer_child(api, Answer(document=DOCUMENT))
     session = begin(client, api, full=False)
     run = client.prompt("/keepthread:handoff mind the trailing comma", session)

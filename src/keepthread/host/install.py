@@ -76,11 +76,7 @@ def install(
     """
     where = scopes.place(scope, config_dir, state, project)
     doubled = doubles.plugins(config_dir, project)
-    if doubled and not _stands(where, state):
-        raise KeepthreadError(
-            f"keepthread is installed as a plugin ({', '.join(doubled)}); its hooks would run twice",
-            f"Remove one: claude plugin uninstall {doubled[0]}",
-        )
+    _check_alone(doubled, where, state)
     wanted = entries.wanted(python, package_hooks, sources, features, windows=windows)
     program = program or _program_beside(python, windows=windows)
     texts = commands.bundled(command_folder or resources.folder("commands"), program)
@@ -213,9 +209,14 @@ def uninstall_here(
     )
 
 
-def _stands(where: Place, state: str) -> bool:
+def _check_alone(doubled: Sequence[str], where: Place, state: str) -> None:
     known = manifest.load(state, where.key)
-    return bool(known and known.hooks and known.settings == where.path)
+    stands = known and known.hooks and known.settings == where.path
+    if doubled and not stands:  # what stands there already is brought up to date all the same
+        raise KeepthreadError(
+            f"keepthread is installed as a plugin ({', '.join(doubled)}); its hooks would run twice",
+            f"Remove one: claude plugin uninstall {doubled[0]}",
+        )
 
 
 def _installed(planned: Plan) -> list[str]:
