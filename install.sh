@@ -7,6 +7,14 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # Whatever its user has set for other work: everything goes into our own virtual environment, and comes from there.
 unset PYTHONHOME PYTHONPATH PIP_TARGET PIP_PREFIX PIP_ROOT
 export PIP_USER=0
+# In Git Bash on Windows: where its virtual environments keep their programs, and the launcher first, since python3 there
+# may be the store's stub. For PowerShell there is install.ps1. Both are unverified.
+bin=bin
+names=(python3 python3.14 python3.13 python3.12 python3.11 python3.10 python)
+if [[ ${OS:-} == Windows_NT ]]; then
+  bin=Scripts
+  names=(py python python3)
+fi
 
 say() { printf '%s\n' "$*"; }
 fail() {
@@ -17,6 +25,8 @@ fail() {
 
 modern() { "$1" -c 'import sys; raise SystemExit(sys.version_info < (3, 10))' >/dev/null 2>&1; }
 
+absolute() { [[ $1 == /* || $1 == [A-Za-z]:[\\/]* ]]; }
+
 find_python() {
   local name
   if [[ -n ${KEEPTHREAD_PYTHON:-} ]]; then
@@ -24,7 +34,7 @@ find_python() {
     command -v "$KEEPTHREAD_PYTHON"
     return
   fi
-  for name in python3 python3.14 python3.13 python3.12 python3.11 python3.10 python; do
+  for name in "${names[@]}"; do
     if modern "$name"; then
       command -v "$name"
       return
@@ -35,7 +45,7 @@ find_python() {
 
 make_venv() { # make_venv FOLDER
   local python
-  if modern "$1/bin/python" && "$1/bin/python" -m pip --version >/dev/null 2>&1; then
+  if modern "$1/$bin/python" && "$1/$bin/python" -m pip --version >/dev/null 2>&1; then
     return
   fi
   python=$(find_python)
@@ -52,23 +62,23 @@ make_venv() { # make_venv FOLDER
 pip_install() { # pip_install VENV ARGUMENTS...
   local venv=$1
   shift
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@" ||
+  "$venv/$bin/python" -m pip install --quiet --disable-pip-version-check "$@" ||
     fail "pip could not install keepthread" "The lines above say why; a proxy or an own index is set with pip's variables."
 }
 
 # pip's own start script does not survive a quote or a dollar sign in its path.
 make_program() { # make_program VENV
-  "$1/bin/keepthread" --version >/dev/null 2>&1 && return
+  "$1/$bin/keepthread" --version >/dev/null 2>&1 && return
   local quoted
-  quoted=$(printf '%s' "$1/bin/python" | sed "s/'/'\\\\''/g")
-  printf '#!/bin/sh\nexec '"'%s'"' -I -m keepthread "$@"\n' "$quoted" >"$1/bin/keepthread"
-  "$1/bin/keepthread" --version >/dev/null 2>&1 || fail "$1/bin/keepthread does not start"
+  quoted=$(printf '%s' "$1/$bin/python" | sed "s/'/'\\\\''/g")
+  printf '#!/bin/sh\nexec '"'%s'"' -I -m keepthread "$@"\n' "$quoted" >"$1/$bin/keepthread"
+  "$1/$bin/keepthread" --version >/dev/null 2>&1 || fail "$1/$bin/keepthread does not start"
 }
 
 find_config() {
   [[ -n ${CLAUDE_CONFIG_DIR:-}${HOME:-} ]] || fail "There is no home folder" "Set HOME or CLAUDE_CONFIG_DIR."
   config=${CLAUDE_CONFIG_DIR:-${HOME:-}/.claude}
-  [[ $config == /* ]] || fail "CLAUDE_CONFIG_DIR is a relative path: $config" "Set it to an absolute path."
+  absolute "$config" || fail "CLAUDE_CONFIG_DIR is a relative path: $config" "Set it to an absolute path."
 }
 
 install_product() {
@@ -80,11 +90,11 @@ install_product() {
   pip_install "$venv" --upgrade "$here" # the same version from a newer checkout is taken too
   make_program "$venv"
   say "2/3  Writing the hooks into the host's settings"
-  "$venv/bin/keepthread" install
+  "$venv/$bin/keepthread" install
   say "3/3  The main job on a sample session, with the embedded engine"
-  "$venv/bin/python" -I "$here/templates/sample/run.py"
+  "$venv/$bin/python" -I "$here/templates/sample/run.py"
   say
-  say "Installed. Compaction in Claude Code now keeps the thread; check with: $(printf '%q' "$venv/bin/keepthread") doctor"
+  say "Installed. Compaction in Claude Code now keeps the thread; check with: $(printf '%q' "$venv/$bin/keepthread") doctor"
 }
 
 # The host names the folder only to hooks. From its cache, <plugins>/cache/<marketplace>/keepthread/<version>, it follows.
@@ -102,7 +112,7 @@ prepare_plugin() { # prepare_plugin [FOLDER]
   find_config
   data=${1:-${CLAUDE_PLUGIN_DATA:-}}
   [[ -n $data ]] || data=$(plugin_data)
-  [[ $data == /* ]] || fail "the plugin's data folder is a relative path: $data" "Name it by an absolute one."
+  absolute "$data" || fail "the plugin's data folder is a relative path: $data" "Name it by an absolute one."
   say "Setting up $data/venv"
   make_venv "$data/venv"
   pip_install "$data/venv" --upgrade "$here"
@@ -118,10 +128,10 @@ run_tests() {
   pip_install "$venv" --upgrade pip
   pip_install "$venv" --editable "$here" --group "$here/pyproject.toml:dev"
   cd "$here"
-  "$venv/bin/ruff" check .
-  "$venv/bin/ruff" format --check .
-  "$venv/bin/mypy"
-  "$venv/bin/pytest" -q -n auto --dist worksteal "$@"
+  "$venv/$bin/ruff" check .
+  "$venv/$bin/ruff" format --check .
+  "$venv/$bin/mypy"
+  "$venv/$bin/pytest" -q -n auto --dist worksteal "$@"
 }
 
 case ${1:-} in

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.posix import TESTS, needs_posix
+
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -22,3 +24,17 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("USERPROFILE", str(folder))
     return folder
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """On Windows, leave out what needs a POSIX system."""
+    is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
+    return True if os.name == "nt" and is_test and needs_posix(collection_path) else None
+
+
+def pytest_report_header() -> list[str]:
+    """Say what was left out."""
+    if os.name != "nt":
+        return []
+    left = {path: needs_posix(path) for path in sorted(TESTS.rglob("test_*.py"))}
+    return [f"left out: {path.relative_to(TESTS)} needs {why}" for path, why in left.items() if why]

@@ -10,6 +10,7 @@ import sys
 import threading
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -168,16 +169,16 @@ def test_a_worker_goes_apart_without_a_window_also_where_a_job_holds_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """CREATE_BREAKAWAY_FROM_JOB is refused by some terminals: then without."""
-    asked = []
+    asked: list[int] = []
 
-    def refuse(*_: object, **more: object) -> SimpleNamespace:
+    def refuse(*_: object, **more: Any) -> SimpleNamespace:
         asked.append(more["creationflags"])
         if len(asked) == 1:
             raise PermissionError(13, "Access is denied")
         return SimpleNamespace(pid=7)
 
     monkeypatch.setattr(detached, "apart", lambda: APART)
-    monkeypatch.setattr(detached.subprocess, "Popen", refuse)
+    monkeypatch.setattr(subprocess, "Popen", refuse)
 
     assert detached.start("worker", [], env={}, cwd=str(tmp_path)) == 7
     assert asked == [0x09000200, 0x08000200]

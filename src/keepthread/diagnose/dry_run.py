@@ -44,7 +44,7 @@ def try_hooks(hooks: Sequence[Written], env: Mapping[str, str]) -> Iterator[Tria
         os.mkdir(os.path.join(folder, ".git"))
         clean |= {"CLAUDE_CONFIG_DIR": folder, "CLAUDE_PROJECT_DIR": folder}
         clean |= {"GIT_CEILING_DIRECTORIES": os.path.dirname(folder), "KEEPTHREAD_ENGINE": "facts"}
-        with open(os.path.join(folder, ".env"), "w", encoding="utf-8") as variables:
+        with open(os.path.join(folder, ".env"), "w", encoding="utf-8", newline="\n") as variables:
             variables.write(
                 "KEEPTHREAD_SOURCES=compact,clear\n"
             )  # so that every hook has something to do
