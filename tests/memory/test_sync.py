@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from keepthread.errors import KeepthreadError
+from keepthread.memory import sync as sync_module
 from keepthread.memory.store import Memory
 from tests.support.team_clones import SOURCE, Clone, bare, git, settle, texts
 
@@ -417,17 +418,64 @@ def test_a_rejected_push_fetches_and_merges_again(ada, bob, remote, monkeypatch)
     assert ada.texts() == bob.texts() == texts(remote)
 
 
-def test_a_remote_that_refuses_is_told_and_the_commit_kept(ada, bob, remote):
-    """As a protected branch does; later it goes through."""
-    hook = remote / "refs" / "heads" / "main.lock"
-    hook.touch()
+def test_a_remote_that_refuses_is_told_and_the_commit_kept(tmp_path, ada, bob, remote):
+    """As one whose branch is checked out, or protected; later it goes through."""
+    git(remote, "config", "core.bare", "false")
     ada.add("ada.md", "a")
-    with pytest.raises(KeepthreadError):
+    with pytest.raises(KeepthreadError, match="refuses what is sent"):
         ada.sync()
-    hook.unlink()
+    assert "ada.md" in git(ada.team, "ls-tree", "-r", "--name-only", "HEAD")
+    git(remote, "config", "core.bare", "true")
 
     assert ada.sync().outcome == "synced"
     assert "ada.md" in texts(remote)
+
+
+def test_a_remote_that_takes_nothing_is_given_up_in_the_end(ada, bob, remote, monkeypatch):
+    """As one with the lock of a process that died."""
+    monkeypatch.setattr(sync_module, "_TRIES", 2)
+    (remote / "refs" / "heads" / "main.lock").touch()
+    ada.add("ada.md", "a")
+
+    with pytest.raises(KeepthreadError, match="Nothing could be sent in 2 tries"):
+        ada.sync()
+
+
+def test_a_relative_path_to_the_remote_counts_from_the_folder(ada, bob, remote):
+    """As git itself takes it."""
+    git(ada.team, "remote", "set-url", "origin", os.path.relpath(remote, ada.team))
+    ada.add("ada.md", "a")
+
+    assert ada.sync().outcome == "synced"
+    assert "ada.md" in texts(remote)
+
+
+def test_an_entry_that_goes_while_it_is_read_is_looked_at_again(ada, bob, remote, monkeypatch):
+    """Online and offline."""
+    from keepthread.memory import sides
+
+    real = sides.there
+
+    def gone(items):
+        (ada.team / "gone.md").unlink(missing_ok=True)
+        return real(items)
+
+    monkeypatch.setattr(sides, "there", gone)
+    for away in (False, True):
+        ada.add("gone.md", "a")
+        if away:
+            remote.rename(remote.with_name("away.git"))
+        assert ada.sync().outcome == ("offline" if away else "unchanged")
+
+
+def test_a_clone_that_was_never_set_up_keeps_its_own_files_out_of_sight(tmp_path, ada, bob, remote):
+    """Lock and index are nothing to share."""
+    (bob.team / ".gitignore").unlink(missing_ok=True)
+    ada.add("ada.md", "a")
+    ada.sync()
+    bob.sync()
+
+    assert bob.status() == ""
 
 
 @pytest.mark.parametrize(

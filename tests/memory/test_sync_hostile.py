@@ -247,6 +247,8 @@ def test_hooks_filters_and_whatever_else_a_repository_can_hold_are_not_run(ada, 
         *("alias.fetch", "alias.push", "pager.log", "interactive.diffFilter", "core.hooksPath"),
     ):
         git(ada.team, "config", name, f"!{trap}" if name.startswith("alias") else str(trap))
+    os.utime(ada.team / "first.md", (4e9, 4e9))  # looked into each time an index is written
+    git(ada.team, "-c", "filter.evil.clean=", "-c", "filter.evil.process=", "add", "first.md")
     git(ada.team, "config", "commit.gpgSign", "true")
     git(ada.team, "config", "submodule.recurse", "true")
     for name in ("core.fsmonitor", "core.alternateRefsCommand", "uploadpack.packObjectsHook"):
@@ -315,19 +317,44 @@ def test_a_folder_made_up_as_a_bare_repository_is_none(tmp_path, trap, monkeypat
         made.sync()
 
 
-def test_a_pointer_to_another_git_folder_runs_nothing_of_it(tmp_path, ada, trap, remote):
-    """A `.git` file that leads to a folder which its author prepared."""
+def test_a_pointer_to_another_git_folder_is_not_followed(tmp_path, ada, trap):
+    """It may be one that its author prepared, or another repository of the user's own."""
     planted = tmp_path / "planted"
     (ada.team / ".git").rename(planted)
-    (ada.team / ".git").write_text(f"gitdir: {planted}\n")
     for hook in HOOKS:
         (planted / "hooks" / hook).write_bytes(trap.read_bytes())
         (planted / "hooks" / hook).chmod(0o755)
-    ada.add("ada.md", "a")
-    assert ada.sync().outcome == "synced"
     git(planted, "config", "core.sshCommand", str(trap))
+    (ada.team / ".git").write_text(f"gitdir: {planted}\n")
+    with pytest.raises(KeepthreadError, match="does not know this folder"):
+        ada.sync()
+    (ada.team / ".git").unlink()
+    (ada.team / ".git").symlink_to(planted)
+    with pytest.raises(KeepthreadError, match="does not know this folder"):
+        ada.sync()
 
-    with pytest.raises(KeepthreadError, match=r"core\.sshcommand"):
+
+@pytest.mark.parametrize(
+    "name", ["index", "HEAD", "config", "objects", "refs", "refs/heads", "refs/heads/main", "logs"]
+)
+def test_a_link_in_gits_folder_is_not_written_through(tmp_path, ada, name):
+    """As an index that leads to a file which a shell reads."""
+    path, outside = ada.team / ".git" / name, tmp_path / "outside"
+    path.rename(outside)
+    path.symlink_to(outside)
+    ada.add("ada.md", "a")
+    before = outside.read_bytes() if outside.is_file() else sorted(outside.rglob("*"))
+
+    with pytest.raises(KeepthreadError, match=r"git would write through|no repository"):
+        ada.sync()
+    assert before == (outside.read_bytes() if outside.is_file() else sorted(outside.rglob("*")))
+
+
+def test_a_work_tree_elsewhere_is_not_believed(tmp_path, ada):
+    """The configuration would move the paths of the commit."""
+    git(ada.team, "config", "core.worktree", str(tmp_path))
+
+    with pytest.raises(KeepthreadError, match=r"does not know this folder|cannot be used"):
         ada.sync()
 
 

@@ -61,6 +61,9 @@ def project(tmp_path):
     made.write("src/app.py", "one\n")
     made.write("src/deep/er.py", "one\n")
     made.write(".claude/settings.json", "{}\n")
+    os.utime(
+        made.root / "src" / "app.py", (4e9, 4e9)
+    )  # git looks into it whenever it writes an index
     made.git("add", "-A")
     made.git("commit", "-q", "-m", "start")
     init(made.place)

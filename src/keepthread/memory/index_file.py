@@ -16,7 +16,7 @@ from keepthread.memory.repository import Repository
 _TRIES = 10
 _MESSAGE = "keepthread memory sync"
 # Paths that git takes into an index on every system.
-_PLAIN = re.compile(r"(?!\.\.?(?:/|\Z))(?!(?i:\.git|git~[0-9]+)(?:/|\Z)).+", re.DOTALL)
+_PLAIN = re.compile(r"(?!\.\.?\Z)(?!(?i:\.git|git~[0-9]+)\Z)[^\0-\x1f\x7f\\]+")
 
 
 def changes(

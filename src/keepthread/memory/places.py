@@ -93,7 +93,7 @@ def init(place: Place, folder: str = "") -> str:
         )
     new = not os.path.lexists(place.team_path)
     with _team_memory(place, create=True) as memory:
-        _ignore(memory)
+        ignore(memory)
         memory.reindex()
     if new:
         _vouch(place)
@@ -109,7 +109,12 @@ def _vouch(place: Place) -> None:
     trust.decide(place.private_path, root, None, trusted=True, authors=None, when=when)
 
 
-def _ignore(memory: Memory) -> None:
+def ignore(memory: Memory) -> None:
+    """Tell git what in the team's folder is not shared, unless something is told already.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
     path = os.path.join(memory.directory.path, ".gitignore")
     try:
         fd = os.open(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from keepthread.errors import KeepthreadError
+from keepthread.handoff.exclude import common_folder
 from keepthread.memory.git import Git
 from keepthread.memory.words import one_line
 
@@ -108,9 +109,16 @@ def find(team: str, project: str) -> Repository:
     if kind not in ("sha1", "sha256"):
         raise KeepthreadError(f"The hashes of {top} are of an unknown kind: {one_line(kind, 20)}")
     common = os.path.normpath(os.path.join(team, common))
+    if prefix and os.path.lexists(os.path.join(team, ".git")):
+        raise KeepthreadError(
+            f"{os.path.join(team, '.git')} is no repository that git can use",
+            "Remove it, or put a fresh clone in its place.",
+        )
+    _refuse_foreign(top, common)
     git = Git(top, project)  # paths are told from there on
     _refuse_under_way(top, folder)
     branch = _branch(git, top)
+    _refuse_links(top, folder, common, branch)
     head = git.line("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}^{{commit}}")
     return Repository(git, top, folder, common, kind, prefix, branch, head)
 
@@ -122,6 +130,42 @@ def _no_repository(team: str, told: str) -> KeepthreadError:
             "Make it one and name its remote: git init, git remote add origin URL. Or use a folder of the project's.",
         )
     return KeepthreadError(f"The repository around {team} cannot be used: {told}")
+
+
+def _refuse_foreign(top: str, common: str) -> None:
+    """Raise for a `.git` that leads to a repository which does not know this work tree: it is somebody's own."""
+    known = common_folder(top)
+    if not known or os.path.realpath(known) != os.path.realpath(common):
+        raise KeepthreadError(
+            f"{os.path.join(top, '.git')} leads to a repository that does not know this folder: {common}",
+            "Use a clone, or a work tree made by git worktree add.",
+        )
+
+
+def _refuse_links(top: str, folder: str, common: str, branch: str) -> None:
+    """Raise when something that git would write through is a link: it would write elsewhere."""
+    own = ["HEAD", "index", "logs", "logs/HEAD", "info"]
+    shared = [
+        "config",
+        "objects",
+        "objects/pack",
+        "packed-refs",
+        "refs",
+        "refs/heads",
+        "refs/remotes",
+    ]
+    parts = branch.split("/")
+    for store in ("refs/heads", "logs/refs/heads"):
+        shared += ["/".join([store, *parts[: end + 1]]) for end in range(len(parts))]
+    shared += ["logs/refs", "logs/refs/heads", "logs/refs/remotes"]
+    for base, names in ((folder, own), (common, shared)):
+        for name in names:
+            path = os.path.join(base, *name.split("/"))
+            if os.path.islink(path):
+                raise KeepthreadError(
+                    f"In the repository {top} stands a link that git would write through: {path}",
+                    "Remove it, or use a fresh clone.",
+                )
 
 
 def _refuse_under_way(top: str, folder: str) -> None:

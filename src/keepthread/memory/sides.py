@@ -20,7 +20,7 @@ _EXPECTED = frozenset((IGNORE, MEMORY_MD))
 
 
 class Here(NamedTuple):
-    """The entries of the folder: their names, the versions by key, and the way to read one that did not change."""
+    """The entries of the folder: their names, the versions by key, and the way to read one (Conflict if it changed)."""
 
     local: Local
     versions: dict[str, str]
@@ -63,27 +63,37 @@ def here(
         for key, _ in found.files:
             if not key.endswith(".md") or key == MEMORY_MD:
                 continue
-            try:
-                data = memory.directory.read(key)
-            except NotFound:
-                continue  # deleted by hand this instant
-            except Unsafe as problem:
-                closed[key] = problem.rule
-                continue
-            except OSError as problem:
-                closed[key] = problem.strerror or "it cannot be read"
+            data, reason = _read(memory, key)
+            if reason:
+                closed[key] = reason
+            if data is None:
                 continue
             texts[key], versions[key] = object_name(b"blob", data, hashes), version(data)
             if b"\r\n" in data:
                 same[key] = object_name(b"blob", data.replace(b"\r\n", b"\n"), hashes)
 
     def read(key: str) -> bytes:
-        data = memory.directory.read(key)
+        try:
+            data = memory.directory.read(key)
+        except (NotFound, Unsafe):
+            raise Conflict(key, "") from None
         if version(data) != versions[key]:
             raise Conflict(key, "")
         return data
 
     return Here(Local(texts, same, closed), versions, read)
+
+
+def _read(memory: Memory, key: str) -> tuple[bytes | None, str]:
+    """Return a file's bytes, None when it cannot be read, and why."""
+    try:
+        return memory.directory.read(key), ""
+    except NotFound:
+        return None, ""  # deleted by hand this instant
+    except Unsafe as problem:
+        return None, problem.rule
+    except OSError as problem:
+        return None, problem.strerror or "it cannot be read"
 
 
 def there(items: Mapping[str, Item]) -> There:

@@ -14,12 +14,13 @@ import os
 import random
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from keepthread import files
 from keepthread.errors import KeepthreadError
 from keepthread.memory import agreed, index_file, sides, trust
-from keepthread.memory.bench import Bench, Item, Refused, opened
+from keepthread.memory.bench import Bench, Item, Refused, object_name, opened
 from keepthread.memory.directory_by_name import open_root
 from keepthread.memory.errors import Conflict
 from keepthread.memory.git import GitFailed
@@ -27,7 +28,7 @@ from keepthread.memory.joint import Joint, sent
 from keepthread.memory.lock import locked
 from keepthread.memory.merging import Conflict as KeptBoth
 from keepthread.memory.merging import Plan, Skip, differing, merge
-from keepthread.memory.places import Place, open_memory
+from keepthread.memory.places import IGNORED, Place, ignore, open_memory
 from keepthread.memory.repository import Remote, Repository, find, redacted, remote_of
 from keepthread.memory.sides import Here, Judged, There
 from keepthread.memory.store import Change, Memory
@@ -141,8 +142,8 @@ class _Sync:
 
     def _once(self, remote: Remote, branch: str, theirs: str) -> Report | None:
         """Merge with a commit of the remote; None when it moved meanwhile."""
-        path = f"{self._options.place.beside('.sync')}/agreed.json"
         bound = agreed.bound_to(self._repository.top, remote.url, branch)
+        path = os.path.join(self._options.place.beside(".sync"), f"agreed-{bound[:16]}.json")
         known = agreed.load(path, bound)
         items = self._bench.tree(theirs)
         merged = self._merged(self._base(known, theirs), items, theirs)
@@ -222,8 +223,20 @@ class _Sync:
     # A folder in the project's repository, or one without a remote.
 
     def commit_here(self, notes: list[str]) -> Report:
-        """Commit what changed in the folder on the branch here."""
+        """Commit what changed in the folder on the branch here.
+
+        Raises:
+            KeepthreadError: entries change all the time, or another git process keeps the repository.
+        """
         self._notes += notes
+        for _ in range(_TRIES):
+            with suppress(Conflict):  # an entry was changed while it was read
+                return self._commit_once()
+        raise KeepthreadError(
+            "Entries were changed all the time; nothing is committed", "Try again."
+        )
+
+    def _commit_once(self) -> Report:
         repository = self._repository
         levels = self._bench.descend(repository.head, repository.prefix)
         items = levels[-1]
@@ -232,6 +245,7 @@ class _Sync:
         merged = self._merged(_sound(sides.there(items)), items, repository.head)
         if self._options.trial:
             return self._report("trial", None, "", merged)
+        self._ignore(merged.yours)
         if not merged.plan.tree:
             return self._report("unchanged", None, repository.head, merged)
         joint = self._joint(merged)
@@ -275,6 +289,7 @@ class _Sync:
         Raises:
             Conflict: an entry was changed meanwhile.
         """
+        self._ignore(merged.yours)
         plan, versions = merged.plan, merged.mine.versions
         known = {row.author for row in self._memory.rows().rows} if plan.write else set()
         texts = {key: merged.judged.text(name) for key, name in plan.write.items()}
@@ -292,6 +307,13 @@ class _Sync:
         self._conflicts |= {(one.key, one.kept_as): one.detail for one in plan.conflicts}
         writers = {merged.judged.writer(plan.write[key]) for key in done if key in texts}
         self._authors |= writers - known - {""}
+
+    def _ignore(self, yours: There) -> None:
+        """Keep what is not shared out of git's sight, unless the team has rules of its own."""
+        theirs = yours.items.get(sides.IGNORE)
+        ours = object_name(b"blob", IGNORED, self._repository.format)
+        if theirs is None or theirs.oid == ours:
+            ignore(self._memory)
 
     def _joint(self, merged: _Merged) -> Joint:
         given, secrets = merged.judged.given, self._memory.secrets
