@@ -8,6 +8,7 @@ import subprocess
 import sys
 import venv
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -134,3 +135,36 @@ def test_the_hooks_of_the_installed_wheel_run(python: Path, tmp_path: Path) -> N
     context = json.loads(outputs[1])["hookSpecificOutput"]["additionalContext"]
 
     assert "Use httpx for downloads, never requests." in context
+
+
+def test_installed_as_pipx_and_uv_do_it_the_hooks_in_the_settings_run(
+    python: Path, tmp_path: Path
+) -> None:
+    """The program is a link in a folder of the PATH, its environment lies elsewhere; uninstall leaves no trace."""
+    home, folder = tmp_path / "home", tmp_path / "bin"
+    settings = home / ".claude" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"a": 1}')
+    folder.mkdir()
+    (folder / "keepthread").symlink_to(python.parent / "keepthread")
+    env = environment(home, PATH=f"{folder}:{os.defpath}", KEEPTHREAD_ENGINE="facts")
+    run = partial(subprocess.run, env=env, cwd=tmp_path, capture_output=True, text=True)
+    assert run(["keepthread", "install"]).returncode == 0
+    hooks = json.loads(settings.read_text())["hooks"]
+    sample = next(python.parent.parent.glob("lib/*/site-packages/keepthread/templates/sample"))
+    told = {
+        "session_id": SAMPLE,
+        "transcript_path": str(sample / "session.jsonl"),
+        "cwd": str(tmp_path),
+    }
+    command = hooks["PreCompact"][0]["hooks"][0]["command"]
+    event = json.dumps({**told, "hook_event_name": "PreCompact"})
+    assert run(["sh", "-c", command], input=event).returncode == 0
+
+    assert command.startswith(f"'{python}' -I '")
+    assert f"{folder}/keepthread" not in (home / ".claude" / "commands" / "pin.md").read_text()
+    assert run(["keepthread", "profile", "list"]).stdout.count("tuned") >= 1
+    assert "Use httpx" in run(["keepthread", "show", "--session", SAMPLE]).stdout
+    assert run(["keepthread", "uninstall", "--purge"]).returncode == 0
+    assert [path.name for path in settings.parent.iterdir()] == ["settings.json"]
+    assert settings.read_text() == '{"a": 1}'
