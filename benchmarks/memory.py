@@ -1,12 +1,13 @@
 """Team memory under attack and under load: escapes, lost changes, the time of listing, searching and a session start.
 
     python -m benchmarks.memory [--check] [--reads N] [--writes N] [--keys N] [--processes N] [--seconds S]
-        [--entries N]
+        [--entries N] [--rounds N]
 
 A folder is swapped for a link by another process while it is read and written; random keys are judged; processes add,
 edit, move and delete while a tenth of them is killed; a folder of many entries is listed, searched as whole processes
-against `git grep` in the same run, and shown to a session that starts, against `python -I -c pass`. Every figure but
-the counts of work done is to be 0, every ratio below its bar.
+against `git grep` in the same run, and shown to a session that starts, against `python -I -c pass`; three clones of one
+remote change the same entries and sync in turn, at once, killed and cut off. Every figure but the counts of work done
+is to be 0, every ratio below its bar.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from urllib.parse import unquote
 from keepthread.memory import keys
 from keepthread.memory.store import Memory
 from tests.support.memory_stress import Arena, crowd
+from tests.support.team_loop import loop
 
 ROOT = Path(__file__).resolve().parent.parent
 SEARCH_BAR = 3.0  # times git grep
@@ -70,6 +72,7 @@ def main() -> int:
         *random_keys(options.keys),
         *in_folder(lambda base: writers(base, options.processes, options.seconds)),
         *in_folder(lambda base: load(base, options.entries)),
+        *in_folder(lambda base: sync(base, options.rounds)),
         *in_folder(lambda base: start(base, options.entries)),
     ]
     for figure in figures:
@@ -86,6 +89,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--processes", type=int, default=50, help="writers at once")
     parser.add_argument("--seconds", type=float, default=60, help="for how long they write")
     parser.add_argument("--entries", type=int, default=10_000, help="entries listed and searched")
+    parser.add_argument("--rounds", type=int, default=100, help="rounds of three clones")
     return parser.parse_args()
 
 
@@ -244,6 +248,32 @@ def _hook(arguments: list[str], data: bytes, env: dict[str, str], says: bytes = 
     said = subprocess.run(command, input=data, env=env, capture_output=True, check=True).stdout
     if says not in said:
         raise AssertionError("the hook showed nothing")
+
+
+def sync(base: Path, rounds: int) -> list[Figure]:
+    """Return what three clones came to that change the same entries and sync through one remote."""
+    outcome = loop(base, rounds)
+    work = outcome._asdict()
+    seconds = work.pop("seconds_of_sync")
+    title = f"3 clones, {rounds} rounds:"
+    promised = ("lost", "diverged", "unclean", "refused")
+    return [
+        *(
+            Figure(
+                f"{title} {name.replace('_', ' ')}", str(value), bool(value) and name in promised
+            )
+            for name, value in work.items()
+        ),
+        Figure(
+            f"{title} seconds of a sync, those at once left out",
+            f"{seconds / _alone(work):.2f}",
+            False,
+        ),
+    ]
+
+
+def _alone(work: dict[str, int]) -> int:
+    return max(1, work["syncs"] - work["at_once"])
 
 
 def _fill(team: Path, entries: int) -> None:

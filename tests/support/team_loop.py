@@ -24,6 +24,7 @@ class Loop(NamedTuple):
 
     changes: int
     syncs: int
+    at_once: int
     killed: int
     offline: int
     raced: int
@@ -36,7 +37,7 @@ class Loop(NamedTuple):
 
     def faults(self) -> int:
         """Return the sum of what may not happen."""
-        return sum(self[7:])
+        return self.lost + self.diverged + self.unclean + self.refused
 
 
 class Team:
@@ -53,7 +54,7 @@ class Team:
         self.acknowledged: set[str] = set()
         self.replaced: set[str] = set()
         self.counts = dict.fromkeys(
-            ("changes", "syncs", "killed", "offline", "raced", "refused"), 0
+            ("changes", "syncs", "at_once", "killed", "offline", "raced", "refused"), 0
         )
         self.seconds = 0.0
 
@@ -90,6 +91,7 @@ class Team:
         for process in running:
             out, err = process.communicate(timeout=120)
             self.counts["syncs"] += 1
+            self.counts["at_once"] += 1
             if process.returncode:
                 self.counts["refused"] += 1
                 sys.stderr.write(err)  # told when the loop fails
