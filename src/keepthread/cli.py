@@ -145,16 +145,20 @@ def status(as_json: bool) -> None:
 
 @cli.command()
 @click.option("--live", is_flag=True, help="Ask the engines for real, with a tiny prompt.")
-@click.option("--fix", is_flag=True, help="Mend modes, and redact secrets in what is stored.")
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Mend what is ours: entries, modes, leftovers of killed processes, secrets in what is stored.",
+)
 @json_option
 def doctor(live: bool, fix: bool, as_json: bool) -> None:
-    """Check the installation: settings, commands, a dry run of each hook, folders, engines."""
+    """Check the installation: settings, a dry run of each hook, whether they fire, state, memories, engines."""
     from keepthread.diagnose.doctor import examine, render_checks
 
     if fix:
         from keepthread.diagnose.mend import mend
 
-        for line in mend(dict(os.environ)):
+        for line in mend(dict(os.environ), os.getcwd()):
             click.echo(line, err=as_json)
     checks = examine(dict(os.environ), os.getcwd())
     if live:

@@ -54,14 +54,28 @@ def test_a_sound_installation_has_no_fault_and_stays_as_it_is(person: Person) ->
     assert lines == [
         "ok    settings",
         "ok    hooks registered",
+        "ok    one installation",
         "ok    hooks enabled",
         "ok    hook commands",
+        "ok    time limits",
         "ok    slash commands",
         *(f"ok    dry run {entry.script}" for entry in ENTRIES),
+        "ok    hooks fire",
+        "ok    last failure",
         "ok    state folder",
+        "ok    state folder owner",
         "ok    state folder private",
+        "ok    disk",
+        "ok    clock",
+        "ok    leftovers",
         "ok    stored secrets",
         "ok    variables",
+        "ok    host variables",
+        "ok    session memory",
+        "ok    team memory",
+        "ok    memory entries",
+        "ok    client",
+        "ok    environment",
         "ok    engine",
     ]
     assert person.files() == before
@@ -111,7 +125,9 @@ def test_vanished_entries_are_named(person: Person) -> None:
     """Another program, or a hand, took one out."""
     edit(person, lambda document: document["hooks"].pop("PostCompact"))
 
-    assert faults(person)["hooks registered"]["detail"] == "not registered: post_compact.py"
+    assert faults(person)["hooks registered"]["detail"].startswith(
+        f"not registered: post_compact.py; written into {person.config}/settings.json on "
+    )
 
 
 def test_doubled_entries_are_named(person: Person) -> None:
@@ -133,7 +149,7 @@ def test_an_entry_under_the_wrong_event_does_not_count(person: Person) -> None:
         lambda document: document["hooks"].update(Notification=document["hooks"].pop("PreCompact")),
     )
 
-    assert faults(person)["hooks registered"]["detail"] == "not registered: pre_compact.py"
+    assert faults(person)["hooks registered"]["detail"].startswith("not registered: pre_compact.py")
 
 
 def test_hooks_switched_off_are_named(person: Person) -> None:
@@ -213,18 +229,40 @@ def test_bad_variables_and_a_switched_off_keepthread_are_named(person: Person) -
     assert "KEEPTHREAD_BUDGET in " in found["variables"]["detail"]
 
 
-def test_without_a_model_the_engine_is_a_fault_unless_facts_was_chosen(
+def test_hooks_for_a_client_that_is_nowhere_are_a_fault_unless_facts_was_chosen(
     person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What would mend it is named."""
+    """What would mend it is named; that the facts would answer is a note."""
     monkeypatch.delenv("KEEPTHREAD_ENGINE")
-    found = faults(person)
+    found = {check["name"]: check for check in checks(person)}
 
-    assert set(found) == {"engine"}
+    assert set(faults(person)) == {"client"}
+    assert found["client"]["fix"].startswith("Install Claude Code")
+    assert found["engine"]["ok"]
     assert found["engine"]["detail"].startswith(
         "facts would answer (claude: claude was not found on PATH; facts: "
     )
     assert found["engine"]["fix"].startswith("Install Claude Code")
+
+
+def test_a_client_that_is_elsewhere_than_on_path_is_no_fault(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An editor brings its own: its sessions are there."""
+    monkeypatch.delenv("KEEPTHREAD_ENGINE")
+    person.session()
+
+    assert faults(person) == {}
+
+
+def test_an_engine_that_was_named_and_cannot_answer_is_a_fault(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`auto` promises no model; a name does."""
+    monkeypatch.delenv("KEEPTHREAD_ENGINE")
+    person.write_env("KEEPTHREAD_ENGINE=claude\n")
+
+    assert set(faults(person)) == {"engine"}
 
 
 def test_which_engine_would_answer_and_why(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,7 @@ class FakeClaude:
         session        true: it leaves a session file where the real one would
         takes          bytes; a longer prompt is refused as too long, with the numbers its vendor would give
         knows          the long flags it has, as an older version; any other it refuses
+        version        what it says to --version, which counts as no run
         turns          a list of all this: the first run does what the first says, and so on; the last one stays
     """
 
@@ -108,6 +109,9 @@ def _note(path: Path, text: str) -> None:
 
 def _main(folder: Path) -> int:
     act = json.loads((folder / "behaviour.json").read_text(encoding="utf-8"))
+    if sys.argv[1:] == ["--version"]:
+        sys.stdout.write(act.get("version", "2.1.332") + " (Claude Code)\n")
+        return 0
     if act.get("turns"):
         act = act["turns"][min(len(_lines(folder / "calls.jsonl")), len(act["turns"]) - 1)]
     _note(folder / "pids", str(os.getpid()))
