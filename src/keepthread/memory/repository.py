@@ -296,4 +296,5 @@ def is_local(url: str) -> bool:
     """Return whether a URL is a folder of this machine, so that git itself is started in it."""
     if scheme := _SCHEME.match(url):
         return scheme[1].lower() == "file"
-    return "/" in url.partition(":")[0] or ":" not in url
+    drive = os.name == "nt" and re.match(r"[A-Za-z]:[\\/]", url)
+    return bool(drive) or "/" in url.partition(":")[0] or ":" not in url
