@@ -11,11 +11,14 @@ from tests.client.story import (
     DOCUMENT,
     RULE,
     answer_child,
+    asked,
     assert_holds_the_thread,
     begin,
     compacted,
+    injected,
     log,
     settled,
+    summarise_slowly,
     variables,
 )
 from tests.support.api import Answer, FakeApi, texts
@@ -85,16 +88,34 @@ def test_its_commands_run_its_program(client: Client, api: FakeApi, plugin: Path
 def test_installed_twice_everything_is_told_once(
     client: Client, api: FakeApi, hooks: None, plugin: Path
 ) -> None:
-    """Both run at each event; the second finds the work done."""
+    """Both run at each event; the second finds the work done, and one model call is made."""
     prepare(client.config / "keepthread")
-    variables(client, ENGINE="facts")
+    summarise_slowly(client, api)
+    answer_child(api, Answer(document=DOCUMENT))
     _, request = compacted(client, api)
 
     assert_holds_the_thread(request)
     assert texts(request).count("<keepthread-handoff>") == 1
+    assert asked(api) == 1
     started = [line for line in log(client) if line["event"] == "pre_compact"]
     assert len(started) == 2
     assert not [line for line in log(client) if line["outcome"] == "failed"]
+
+
+def test_without_an_environment_the_session_goes_its_way(
+    client: Client, api: FakeApi, plugin: Path
+) -> None:
+    """No interpreter has what is needed: nothing is blocked, and its user has been told what to run."""
+    programs = client.home / "bin"
+    programs.mkdir()
+    for name in ("python3", "python"):
+        (programs / name).write_text("#!/bin/sh\nexit 2\n")
+        (programs / name).chmod(0o755)
+    client.env["PATH"] = f"{programs}:/usr/bin:/bin"
+    _, request = compacted(client, api)
+
+    assert injected(request) == ""
+    assert [path.name for path in (client.config / "keepthread").iterdir()] == ["plugin-told"]
 
 
 def test_removed_it_leaves_the_session_as_it_would_be(

@@ -77,13 +77,12 @@ def traces(root: str, relative: str) -> tuple[bool, bool]:
     """Return whether a document of ours is there, and whether its line stands in the exclude file. Never raises."""
     try:
         parts = _parts(relative)
-        path = os.path.join(root, *parts)
-        with _folder(root, parts[:-1], create=False) as folder:
-            there = os.path.lexists(path) and MARKER in _head(folder, parts[-1], relative)
-    except FileNotFoundError:
-        there = False
-    except (_LeftAloneError, OSError, ValueError):
-        return False, False  # no path of ours, or what lies there is not ours
+    except _LeftAloneError:
+        return False, False  # no path of ours
+    path, there = os.path.join(root, *parts), False
+    absent = contextlib.suppress(_LeftAloneError, OSError, ValueError)  # or not ours
+    with absent, _folder(root, parts[:-1], create=False) as folder:
+        there = os.path.lexists(path) and MARKER in _head(folder, parts[-1], relative)
     return there, exclude.holds(path)
 
 
