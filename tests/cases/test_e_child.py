@@ -57,7 +57,7 @@ def test_e4_a_login_nag_is_a_missing_login(world, claude, code):
     claude.behave(result={"is_error": True, "result": NAG}, exit=code)
     world.session()
     assert compact(world, claude)["reason"] == "no_login"
-    for path in world.folder_of().iterdir():
+    for path in (path for path in world.folder_of().rglob("*") if path.is_file()):
         assert NAG not in path.read_text()
 
 
@@ -116,7 +116,7 @@ def test_e7_a_limit_message_is_no_summary_and_a_good_handoff_stays(
     assert (meta["status"], meta["reason"]) == ("partial", reason)
     assert len(claude.calls) == 2
     assert JUDGED in world.handoff()["task"]
-    for path in world.folder_of().iterdir():
+    for path in (path for path in world.folder_of().rglob("*") if path.is_file()):
         assert LIMIT not in path.read_text()
     assert world.log("worker")[-1]["reason"] == reason
 
