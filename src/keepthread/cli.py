@@ -137,7 +137,8 @@ def unpin(number: int, session: str) -> None:
 @json_option
 def status(as_json: bool) -> None:
     """Say how this project's session and its last handoff stand."""
-    from keepthread.diagnose.status import read_status, render_status
+    from keepthread.diagnose.status import read_status
+    from keepthread.diagnose.status_text import render_status
 
     found = read_status(dict(os.environ), os.getcwd())
     say(json.dumps(found.shape, indent=2) if as_json else render_status(found))

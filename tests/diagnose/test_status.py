@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from keepthread.diagnose.status import _age, _span
+from keepthread.diagnose.status import _age
+from keepthread.diagnose.status_text import _span
 from keepthread.host.windows import window_of
 from tests.support.cli import Person
 

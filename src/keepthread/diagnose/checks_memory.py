@@ -85,7 +85,7 @@ def _entries(place: Place) -> Check:
 def _findings(place: Place) -> tuple[list[Finding] | None, int]:
     """Return what is wrong and the number of entries; None for what is wrong when there are too many to look."""
     at = place_of(place.env, place.cwd)
-    count = sum(_size(folder) for folder in (at.team_path, at.private_path))
+    count = sum(entries_in(folder, _MOST) for folder in (at.team_path, at.private_path))
     if count > _MOST or not count:
         return ([] if not count else None), count
     with ExitStack() as stack:
@@ -93,11 +93,11 @@ def _findings(place: Place) -> tuple[list[Finding] | None, int]:
         return look_through(memories), count
 
 
-def _size(folder: str) -> int:
-    """Return how many entries a folder holds, in all of its folders; counting ends where too many are."""
+def entries_in(folder: str, most: int = 10_000) -> int:
+    """Return how many entries a folder holds, in all of its folders; counting ends beyond `most`."""
     count = 0
     for _, _, names in os.walk(folder):
         count += sum(name.endswith(".md") and name != where.INDEX_FILE for name in names)
-        if count > _MOST:
+        if count > most:
             break
     return count

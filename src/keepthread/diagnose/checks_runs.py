@@ -25,7 +25,8 @@ _BOUNDARY = b'"compact_boundary"'
 _RECENT = 7  # days
 # Reasons for which a worker's handoff stayed partial although a model was asked.
 _FAILED = ("timeout", "no_login", "rate_limit", "overload", "overflow", "bad_answer", "cap")
-_ASKING = ("worker", "handoff", "memory")
+_ASKING = ("worker", "memory")
+_SAME = {"worker": ("worker", "handoff")}  # what shows that it works again
 _CHOSEN = ("no_login", "cap")  # states its user may live with: the facts serve
 _WHY = (
     "Likely: the folder is not trusted yet (the host then runs no hooks: start `claude` in it and accept), the "
@@ -147,9 +148,13 @@ def last_failure(entries: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any
     for at in range(len(entries) - 1, -1, -1):
         if failed(entries[at]):
             event = entries[at].get("event")
-            same = _ASKING[:2] if event in _ASKING[:2] else (event,)
-            return entries[at], any(one.get("event") in same for one in entries[at + 1 :])
+            same = _SAME.get(str(event), (event,))
+            return entries[at], any(_went_well(one, same) for one in entries[at + 1 :])
     return None
+
+
+def _went_well(entry: Mapping[str, Any], events: Sequence[Any]) -> bool:
+    return entry.get("event") in events and entry.get("reason") not in _FAILED
 
 
 def _last_failure(entries: Sequence[Mapping[str, Any]]) -> Check:
@@ -169,9 +174,7 @@ def _last_failure(entries: Sequence[Mapping[str, Any]]) -> Check:
 
 def _remedy(entry: Mapping[str, Any]) -> str:
     """Return what ends the finding: the cause mended, and the same done once more."""
-    again = (
-        "`keepthread handoff`" if entry.get("event") in ("worker", "handoff") else "the next run"
-    )
+    again = "`keepthread handoff`" if entry.get("event") == "worker" else "the next run"
     if entry.get("reason") in _FAILED:
         return f"see `keepthread doctor --live`; {again} that goes well ends this finding"
     return f"{again} that goes well ends this finding"

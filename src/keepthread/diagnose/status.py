@@ -1,4 +1,4 @@
-"""How this project's session and its last handoff stand, on one screen."""
+"""How this project's session and its last handoff stand; `status_text` puts it on one screen."""
 
 from __future__ import annotations
 
@@ -9,20 +9,27 @@ from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from keepthread import log
+from keepthread.diagnose.checks_memory import entries_in
+from keepthread.diagnose.checks_runs import LINES, last_failure
 from keepthread.economy.forecast import in_force_for, model_here
 from keepthread.economy.gauge import PACE_LIMIT, gauge, told
 from keepthread.economy.pace import pace
 from keepthread.engines.caps import spending
 from keepthread.errors import KeepthreadError
 from keepthread.handoff import circuit
-from keepthread.handoff.kept_words import UPDATE
+from keepthread.handoff.alive import running
+from keepthread.handoff.document import traces, why_left_alone
+from keepthread.handoff.inject import read_json
 from keepthread.handoff.model import Handoff
-from keepthread.handoff.render.words import why_partial
-from keepthread.handoff.store import load, read_worker, sessions
+from keepthread.handoff.schema import validate
+from keepthread.handoff.store import CONTEXT, INDEX, load, read_worker, sessions
+from keepthread.handoff.units import units
 from keepthread.host.config import Config
 from keepthread.host.config import load as load_config
-from keepthread.host.locations import config_dir, project_root, state_dir
+from keepthread.host.locations import config_dir, project_root, session_dir, state_dir
 from keepthread.host.sessions import find_transcript, newest_session
+from keepthread.memory import trust, where
+from keepthread.memory.session.status import standing
 from keepthread.transcript.model import Transcript
 from keepthread.transcript.read import read_transcript
 
@@ -32,16 +39,25 @@ _LISTED = 200  # sessions
 class Status(NamedTuple):
     """What was found.
 
-    `shape` is what `--json` prints: {session, handoff: {status, reason, engine, age_s}, circuit, context: {tokens,
-    estimated, window, share, and what else `economy.gauge` tells}, compactions, calls_last_hour, spent_today_usd}, None
-    where nothing is known. `stored` is the handoff itself; `about_context` and `notes` are lines for people: the
-    context; a worker that runs, a document left alone, the last failure, settings that cannot be used.
+    `shape` is what `--json` prints, None where nothing is known:
+        session, project
+        handoff: {status, reason, engine, age_s, context_units, index_units, files, rules}
+        audit: {checked, failed}: how many checks were made of the model's answer, how many claims failed one
+        circuit: "closed", "open" or "half-open"; worker: whether one is at work
+        context: {tokens, estimated, window, share, and what else `economy.gauge` tells}; compactions
+        session_memory: {setting, form, age_s, tokens, circuit}
+        team_memory: {entries, standing, private}, numbers of entries
+        calls_last_hour, max_calls_per_hour, spent_today_usd, max_usd_per_day
+        document: {path, written, left_alone}
+        last_failure: {time, event, reason, mended}
+    `stored` is the handoff itself; `about_context` are lines for people; `problems` are values that cannot be used, and
+    what is stored and cannot be read.
     """
 
     shape: dict[str, Any]
     stored: Handoff | None
     about_context: list[str]
-    notes: list[str]
+    problems: list[str]
 
 
 def read_status(env: Mapping[str, str], cwd: str) -> Status:
@@ -50,23 +66,36 @@ def read_status(env: Mapping[str, str], cwd: str) -> Status:
     Raises:
         KeepthreadError: there is no configuration folder.
     """
-    folder, state = config_dir(env), state_dir(env)
+    folder, state, project = config_dir(env), state_dir(env), project_root(env, cwd)
     session, path = session_here(env, folder, cwd)
     handoff = load(state, session) if session else None
+    problems = []
+    if handoff is not None and validate(handoff):
+        handoff = None
+        problems.append("The stored handoff is damaged; the next one takes its place")
     worker = read_worker(state, session) if session else None
     transcript = _transcript(path)
     spent, config = spending(state), load_config(env, folder)
     context, about = _context(transcript, env, folder, cwd, config.max_transcript_bytes)
     shape = {
         "session": session or None,
-        "handoff": _handoff(handoff),
+        "project": project or None,
+        "handoff": _handoff(handoff, session_dir(state, session) if session else ""),
+        "audit": _audit(handoff),
         "circuit": circuit.state(worker, time.time()),
+        "worker": running(worker),
         "context": context,
         "compactions": transcript.boundaries if transcript else None,
+        "session_memory": _session_memory(env, cwd),
+        "team_memory": _team_memory(env, cwd),
         "calls_last_hour": spent.calls_last_hour,
+        "max_calls_per_hour": config.max_calls_per_hour,
         "spent_today_usd": round(spent.spent_today_usd, 4),
+        "max_usd_per_day": config.max_usd_per_day,
+        "document": _document(handoff, config),
+        "last_failure": _last_failure(state),
     }
-    return Status(shape, handoff, about, _notes(handoff, worker, config, state))
+    return Status(shape, handoff, about, [*problems, *config.problems])
 
 
 def session_here(env: Mapping[str, str], folder: str, cwd: str) -> tuple[str, str]:
@@ -85,12 +114,71 @@ def _transcript(path: str) -> Transcript | None:
         return None
 
 
-def _handoff(handoff: Handoff | None) -> dict[str, Any] | None:
+def _handoff(handoff: Handoff | None, folder: str) -> dict[str, Any] | None:
     if handoff is None:
         return None
     meta = handoff["meta"]
-    shown = {key: meta[key] for key in ("status", "reason", "engine")}
-    return {**shown, "age_s": _age(meta["generated_at"])}
+    context = read_json(os.path.join(folder, CONTEXT)) or {}
+    index = read_json(os.path.join(folder, INDEX)) or {}
+    return {
+        "status": meta["status"],
+        "reason": meta["reason"],
+        "engine": meta["engine"],
+        "age_s": _age(meta["generated_at"]),
+        "context_units": units(str(context.get("text", ""))),
+        "index_units": units(str(index.get("text", ""))),
+        "files": len(handoff["files_touched"]),
+        "rules": len(handoff["constraints"]["rules"]),
+    }
+
+
+def _audit(handoff: Handoff | None) -> dict[str, int] | None:
+    """Return the numbers of checks and of claims that failed; None where no model has answered."""
+    audit = handoff["audit"] if handoff else None
+    if not audit or not audit["checked"]:
+        return None
+    return {"checked": len(audit["checked"]), "failed": len(audit["failed"])}
+
+
+def _session_memory(env: Mapping[str, str], cwd: str) -> dict[str, Any]:
+    found = standing(env, cwd)
+    age = _age(str(found["generated_at"])) if found["generated_at"] else None
+    kept = {name: found[name] for name in ("setting", "form", "tokens", "circuit")}
+    return {**kept, "age_s": age}
+
+
+def _team_memory(env: Mapping[str, str], cwd: str) -> dict[str, Any] | None:
+    """Return how many entries the project's memories have, and whether the team's are shown; None without any."""
+    at = where.where(env, cwd)
+    if at is None:
+        return None
+    root = at.team_root()
+    team = entries_in(root) if root else 0
+    private = entries_in(at.private_path)
+    if not team and not private:
+        return None
+    decided = trust.standing_now(trust.read(at.private_path), root) if team else None
+    return {"entries": team, "standing": decided, "private": private}
+
+
+def _document(handoff: Handoff | None, config: Config) -> dict[str, Any] | None:
+    """Return where the document for people is, or why it would be left alone; None where none is wanted."""
+    project = handoff["meta"]["project"] if handoff else ""
+    if not project or config.document == "off":
+        return None
+    written, _ = traces(project, config.document)
+    why = why_left_alone(project, config.document)
+    path = os.path.join(project, config.document)
+    return {"path": path, "written": written, "left_alone": why or None}
+
+
+def _last_failure(state: str) -> dict[str, Any] | None:
+    found = last_failure(log.read(state, limit=LINES))
+    if found is None:
+        return None
+    entry, mended = found
+    names = ("time", "event", "reason")
+    return {**{name: str(entry.get(name) or "") for name in names}, "mended": mended}
 
 
 def _age(stamp: str) -> int | None:
@@ -116,71 +204,6 @@ def _context(
         told_size = f"{transcript.size:,} bytes, over KEEPTHREAD_MAX_TRANSCRIPT_BYTES ({most:,})"
         lines.append(f"Transcript   {told_size}: `/handoff`, then a new session, makes a small one")
     return {**context, "transcript_bytes": transcript.size}, lines
-
-
-def _notes(
-    handoff: Handoff | None, worker: Mapping[str, Any] | None, config: Config, state: str
-) -> list[str]:
-    notes = []
-    if (worker or {}).get("state") == "running":
-        notes.append("Worker       running")
-    if why := _left_alone(handoff, config.document):
-        notes.append(f"Document     left alone: {why}")
-    failures = [one for one in log.read(state, limit=1_000) if one.get("outcome") == "failed"]
-    if failures:
-        last = failures[-1]
-        notes.append(f"Last failure {last.get('time')} {last.get('event')}: {last.get('reason')}")
-    return notes + [f"Setting      {problem}" for problem in config.problems]
-
-
-def _left_alone(handoff: Handoff | None, relative: str) -> str:
-    """Return why the person-facing document would be left alone, "" when it is ours or not wanted."""
-    if handoff is None or relative == "off" or not handoff["meta"]["project"]:
-        return ""
-    from keepthread.handoff.document import why_left_alone
-
-    return why_left_alone(handoff["meta"]["project"], relative)
-
-
-def render_status(found: Status) -> str:
-    """Return the status as text for people."""
-    shape = found.shape
-    if not shape["session"]:
-        return "\n".join(["No session of this project was found.", *found.notes])
-    lines = [f"Session      {shape['session']}", *_about_handoff(found)]
-    if found.about_context:
-        lines += [*found.about_context, f"Compactions  {shape['compactions']}"]
-    if shape["calls_last_hour"] or shape["spent_today_usd"]:
-        calls, spent = shape["calls_last_hour"], shape["spent_today_usd"]
-        lines.append(f"Spent        {calls} calls in the last hour, {spent:.2f} USD today")
-    return "\n".join([*lines, f"Circuit      {shape['circuit']}", *found.notes])
-
-
-def _about_handoff(found: Status) -> list[str]:
-    if found.stored is None:
-        return ["Handoff      none yet; the next compaction or `keepthread handoff` writes one"]
-    meta, age = found.stored["meta"], _span(found.shape["handoff"]["age_s"])
-    files, rules = found.stored["files_touched"], found.stored["constraints"]["rules"]
-    update = meta["engine"] == UPDATE and meta["reason"] == "engine_facts"
-    reason = why_partial(found.stored) if update else meta["reason"]
-    why = f" ({reason})" if reason else ""
-    return [
-        f"Handoff      {meta['status']}{why}, by {meta['engine']}, {age} old",
-        f"             {len(files)} files, {len(rules)} rules",
-        *(
-            f"Tried        {rung['engine']}: {rung['result']} in {rung['seconds']} s"
-            for rung in meta["rungs"]
-        ),
-    ]
-
-
-def _span(seconds: int | None) -> str:
-    if seconds is None:
-        return "unknown time"
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds // size} {unit}"
-    return f"{seconds} s"
 
 
 def list_handoffs(env: Mapping[str, str]) -> str:

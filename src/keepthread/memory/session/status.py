@@ -75,7 +75,7 @@ def standing(env: Mapping[str, str], cwd: str) -> dict[str, Any]:
         "form": memory["form"] if memory else None,
         "file": path if memory and os.path.exists(path) else None,
         "generated_at": meta.get("generated_at"),
-        "tokens": (memory["tokens"] or None) if memory else None,
+        "tokens": (memory.get("tokens") or None) if memory else None,
         "engine": meta.get("engine"),
         "cost_usd": meta.get("cost_usd"),
         "running": running(known),
