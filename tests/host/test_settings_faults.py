@@ -135,7 +135,7 @@ def test_a_fault_in_any_call_leaves_the_old_bytes_or_the_new(
     assert len(seen) > 20
 
 
-@pytest.mark.parametrize("before", ["{ }", '{"env": {"A": 1.50}}'])
+@pytest.mark.parametrize("before", ['{"env": { }}'])
 def test_an_uninstall_killed_in_any_call_is_completed_by_the_next(
     host: Host, monkeypatch: pytest.MonkeyPatch, before: str
 ) -> None:
