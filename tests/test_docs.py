@@ -11,82 +11,74 @@ import pytest
 
 from keepthread import cli, resources
 from keepthread.cli import cli as commands
+from keepthread.diagnose.doctor import examine
 from keepthread.engines import choose, endpoints
 from keepthread.host import variables
 from keepthread.host.config import Config
 from keepthread.host.entries import ENTRIES, OPTIONAL
+from keepthread.installing import install_here
+from tests.support import reference
 from tests.support.readme import block, run_sample
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-DOCS = README + "".join(
-    path.read_text(encoding="utf-8")
-    for path in sorted((ROOT / "docs").glob("*.md"))
-    if path.name != "handoff-context.md"  # the document that keepthread itself writes here
-)
-# Fields of Config that no variable sets.
-COMPUTED = {"user", "problems", "unnarrowed"}
+REFERENCE = reference.REFERENCE.read_text(encoding="utf-8")
+FILES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    # The other one is the document that keepthread itself writes here.
+    *sorted(set((ROOT / "docs").glob("*.md")) - {ROOT / "docs" / "handoff-context.md"}),
+]
+DOCS = "".join(path.read_text(encoding="utf-8") for path in FILES)
+MADE = "python -m tests.support.reference"
+COMMANDS = reference.flat(commands)
 # A word that keepthread puts into the environment of its children to find them again; nobody sets it.
 INTERNAL = {"KEEPTHREAD_RUN", "KEEPTHREAD_COMPLETE"}
 
 
-def section(title: str) -> str:
-    """Return a section of the README."""
-    return README.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+def section(title: str, text: str = REFERENCE) -> str:
+    """Return a section of the reference, or of another document."""
+    return re.split(r"\n##? ", text.partition(f"\n## {title}\n")[2])[0]
 
 
 def rows(title: str) -> list[list[str]]:
-    """Return the cells of a section's table, without its head."""
-    lines = [line for line in section(title).splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
+    """Return the cells of the tables of a section of the reference."""
+    lines = [line for line in section(title).splitlines() if line.startswith("| `")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
 
 
-def flat(group: click.Group, prefix: str = "") -> dict[str, click.Command]:
-    """Return the commands of a group by what is typed for them; a group in it gives its own."""
-    found: dict[str, click.Command] = {}
-    for name, command in group.commands.items():
-        if isinstance(command, click.Group):
-            found |= flat(command, f"{prefix}{name} ")
-        else:
-            found[prefix + name] = command
-    return found
+@pytest.mark.parametrize("path", reference.BLOCKS, ids=lambda path: path.name)
+def test_what_is_made_from_the_code_is_up_to_date(path: Path) -> None:
+    """The command that renews it stands in the document."""
+    text = path.read_text(encoding="utf-8")
+
+    assert MADE in text
+    assert reference.renewed(text, reference.BLOCKS[path]) == text, f"run {MADE}"
 
 
-COMMANDS = flat(commands)
+def test_the_reference_names_exactly_the_commands_there_are() -> None:
+    """In alphabetical order, each with its usage."""
+    headings = re.findall(r"^### `keepthread ([a-z ]+)`$", REFERENCE, re.MULTILINE)
 
-
-def documented() -> dict[str, str]:
-    """Return the usage line of each command in the README's table, without "keepthread" and the command."""
-    usages = [row[0].strip("`").removeprefix("keepthread ") for row in rows("Commands")]
-    named = {}
-    for usage in usages:
-        name = " ".join(re.findall(r"^[a-z ]+(?= |$)", usage)) or usage
-        named[name.strip()] = usage[len(name) :]
-    return named
-
-
-def test_the_readme_names_exactly_the_commands_there_are() -> None:
-    """In the order of its table."""
-    assert sorted(documented()) == sorted(COMMANDS)
+    assert headings == sorted(COMMANDS)
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_the_readme_names_exactly_the_options_of_a_command(name: str) -> None:
-    """With its arguments."""
+def test_the_reference_names_exactly_the_options_of_a_command(name: str) -> None:
+    """In its usage and, with their help, below it; and its arguments."""
     command = COMMANDS[name]
     options = {opt for p in command.params if isinstance(p, click.Option) for opt in p.opts}
-    arguments = [p.metavar for p in command.params if isinstance(p, click.Argument)]
-    usage = documented()[name]
+    arguments = [p.metavar or "" for p in command.params if isinstance(p, click.Argument)]
+    part = section("Commands").partition(f"### `keepthread {name}`\n")[2].partition("\n### ")[0]
+    usage = part.partition("\n    keepthread ")[2].partition("\n")[0]
 
     assert set(re.findall(r"--[a-z-]+", usage)) == options
-    assert re.findall(r"[A-Z.]+", re.sub(r"\[-.*?\](?= |$)", "", usage)) == [
-        word for argument in arguments for word in re.findall(r"[A-Z.]+", argument or "")
-    ]
+    assert usage.partition(" [-")[0] == " ".join([name, *arguments])
+    assert set(re.findall(r"^- `(--[a-z-]+)", part, re.MULTILINE)) == options
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_and_option_has_a_help_text(name: str) -> None:
-    """The help is the reference of whoever has no README at hand."""
+    """The help is the reference of whoever has no document at hand."""
     command = COMMANDS[name]
 
     assert command.help
@@ -94,48 +86,67 @@ def test_every_command_and_option_has_a_help_text(name: str) -> None:
 
 
 def test_every_command_named_anywhere_exists() -> None:
-    """In the README, the documents, the slash commands and the hints of the code."""
+    """In the documents, the slash commands and the hints of the code, down to the last word of it."""
     texts = [DOCS, *(p.read_text(encoding="utf-8") for p in (ROOT / "commands").glob("*.md"))]
     texts += [p.read_text(encoding="utf-8") for p in (ROOT / "src").rglob("*.py")]
-    named = {word for text in texts for word in re.findall(r"`keepthread ([a-z]+)", text)}
+    named = {
+        words for text in texts for words in re.findall(r"`keepthread ([a-z]+(?: [a-z]+)?)", text)
+    }
 
-    assert named <= set(commands.commands)
+    assert {words for words in named if not _is_command(words.split())} == set()
 
 
-def test_the_readme_names_exactly_the_variables_there_are() -> None:
-    """Those of Config, each with a reader."""
-    fields = {field.name for field in dataclasses.fields(Config)} - COMPUTED
-    listed = [row[0].strip("`") for row in rows("Settings")]
+def _is_command(words: list[str]) -> bool:
+    command: click.Command | None = commands
+    for word in words:
+        if isinstance(command, click.Group):
+            command = command.commands.get(word)
+    return command is not None
 
-    assert sorted(listed) == sorted(f"KEEPTHREAD_{name.upper()}" for name in fields)
+
+def test_every_option_named_beside_a_command_exists() -> None:
+    """Wherever a document shows a command line."""
+    options = {
+        name: {opt for p in command.params for opt in p.opts} for name, command in COMMANDS.items()
+    }
+    wrong = []
+    for line in re.findall(r"`keepthread ([^`\n]+)`", DOCS):
+        words = re.match(r"[a-z ]*[a-z]", line)
+        name = max(
+            (n for n in options if words and f"{words[0]} ".startswith(f"{n} ")),
+            key=len,
+            default="",
+        )
+        wrong += [
+            line
+            for opt in re.findall(r"(?<!\w)--[a-z-]+", line)
+            if name and opt not in options[name]
+        ]
+
+    assert wrong == []
+
+
+def test_every_variable_has_a_reader_a_default_and_a_meaning() -> None:
+    """Whoever adds one is reminded of the others, and of the reference."""
+    fields = {field.name for field in dataclasses.fields(Config)} - reference.COMPUTED
+
     assert set(variables.ALL) == fields
+    assert set(variables.MEANINGS) == fields
+    assert set(variables.NARROWING) <= fields
+    assert [key for key, told in variables.MEANINGS.items() if not told] == []
 
 
-def as_written(value: object) -> str:
-    """Return a default as the README writes it."""
-    if isinstance(value, bool):
-        return "`on`" if value else ""
-    if isinstance(value, tuple):
-        value = ",".join(value)
-    if isinstance(value, (int, float)):
-        value = f"{value:g}" if value else ""
-    return f"`{value}`" if value else ""
+def test_the_reference_names_exactly_the_variables_there_are() -> None:
+    """With their defaults, nothing where that is nothing, and how the process environment narrows them."""
+    fields = [field for field in dataclasses.fields(Config) if field.name not in reference.COMPUTED]
+    listed = {row[0].strip("`"): row for row in rows("Variables") if len(row) == 5}
 
-
-def test_the_defaults_in_the_readme_are_those_of_the_code() -> None:
-    """Nothing, where the default is nothing."""
-    defaults = {f"KEEPTHREAD_{f.name.upper()}": f.default for f in dataclasses.fields(Config)}
-    listed = {row[0].strip("`"): row[1] for row in rows("Settings")}
-
-    assert listed == {name: as_written(defaults[name]) for name in listed}
-
-
-def test_the_readme_says_how_the_process_environment_narrows() -> None:
-    """ "ignored" stands exactly where the code ignores it."""
-    narrowing = {f"KEEPTHREAD_{key.upper()}" for key in variables.NARROWING}
-    obeyed = {row[0].strip("`") for row in rows("Settings") if row[3] != "ignored"}
-
-    assert obeyed == narrowing
+    assert list(listed) == [reference.named(field.name) for field in fields]
+    for field in fields:
+        row = listed[reference.named(field.name)]
+        assert row[1] == reference.as_written(field.default)
+        assert row[2] and row[3]
+        assert (row[4] == "ignored") == (field.name not in variables.NARROWING)
 
 
 def sources() -> list[Path]:
@@ -156,53 +167,108 @@ def test_every_variable_named_in_a_file_is_documented_and_the_other_way_round() 
             )
             tests = path.is_relative_to(ROOT / "tests")
             used |= {name for name in names if not tests or name.startswith("KEEPTHREAD_TEST_")}
-    known = {f"KEEPTHREAD_{key.upper()}" for key in variables.ALL}
-    known |= {"KEEPTHREAD_OLLAMA_NUM_CTX"}
+    known = {reference.named(key) for key in variables.ALL}
     of_endpoints = {
         endpoints.variable(name, part)
         for name in ("anthropic", "ollama", *endpoints.OPENAI_LIKE)
-        for part in PARTS
+        for part in reference.PARTS
     } - known
-    named = set(re.findall(r"KEEPTHREAD_[A-Z][A-Z_]*[A-Z]", DOCS))
+    everywhere = set(re.findall(r"KEEPTHREAD_[A-Z][A-Z_]*[A-Z]", DOCS))
+    here = set(re.findall(r"KEEPTHREAD_[A-Z][A-Z_]*[A-Z]", REFERENCE))
 
-    assert (used - of_endpoints | known) - INTERNAL == named - of_endpoints
-
-
-# What an endpoint may be told; the README writes KEEPTHREAD_<NAME>_BASE_URL and so on.
-PARTS = ("BASE_URL", "API_KEY", "MODEL", "PRICE", "NUM_CTX")
+    assert (used - of_endpoints | known) - INTERNAL == here - of_endpoints
+    assert everywhere - of_endpoints == here - of_endpoints
 
 
-def test_every_engine_and_every_variable_of_an_endpoint_is_in_the_readme() -> None:
-    """And no engine that there is not; packages of others may add more."""
-    listed = [name for row in rows("Engines") for name in re.findall(r"`([^`]+)`", row[0])]
+def test_every_engine_and_every_variable_of_an_endpoint_is_in_the_reference() -> None:
+    """And no engine that there is not; packages of others may add more. The README names each, too."""
+    line = next(
+        line for line in REFERENCE.splitlines() if line.startswith("`KEEPTHREAD_ENGINE` takes")
+    )
     code = (ROOT / "src" / "keepthread" / "engines" / "endpoints.py").read_text(encoding="utf-8")
+    named = {
+        name for name in re.findall(r"`([^`]+)`", section("Engines", README)) if name.islower()
+    }
 
-    assert sorted(listed) == sorted([choose.AUTO, *choose._MAKERS])
-    assert sorted(re.findall(r'said\("(\w+)"\)', code)) == sorted(PARTS)
-    for part in PARTS:
-        assert f"KEEPTHREAD_<NAME>_{part}" in section("Engines") or part == "NUM_CTX"
+    assert re.findall(r"`([^`]+)`", line)[1:] == [choose.AUTO, *choose._MAKERS]
+    assert sorted(re.findall(r'said\("(\w+)"\)', code)) == sorted(reference.PARTS)
+    assert named == {choose.AUTO, *choose._MAKERS}
 
 
-def test_the_readme_names_exactly_the_settings_keys_that_are_written() -> None:
+def test_the_reference_names_exactly_the_settings_keys_that_are_written() -> None:
     """One entry in each, and three in SessionStart."""
-    events = [entry.event for entry in (*ENTRIES, *OPTIONAL)]
+    entries = [(entry.event, entry.script) for entry in (*ENTRIES, *OPTIONAL)]
+    found = re.findall(r"^\| `hooks\.(\w+)` \| `(\w+\.py)`", REFERENCE, re.MULTILINE)
 
-    assert sorted(re.findall(r"`hooks\.(\w+)`", README)) == sorted(set(events))
-    assert {event for event in events if events.count(event) > 1} == {"SessionStart"}
+    assert found == entries
 
 
-def test_the_readme_names_exactly_the_exit_codes() -> None:
+def test_the_reference_names_exactly_the_exit_codes() -> None:
     """With their meaning; hooks always end with 0."""
-    line = next(line for line in README.splitlines() if line.startswith("Exit codes: "))
-    codes = [int(code) for code in re.findall(r"(?<![\d-])\d+(?= [a-z])", line)]
+    codes = re.findall(r"^\| (\d+) \| \w", section("Exit codes"), re.MULTILINE)
 
-    assert codes == [cli.OK, cli.REFUSED, cli.USAGE, cli.BUG, cli.INTERRUPTED]
+    assert [int(code) for code in codes] == [
+        cli.OK,
+        cli.REFUSED,
+        cli.USAGE,
+        cli.BUG,
+        cli.INTERRUPTED,
+    ]
 
 
-def test_every_slash_command_is_in_the_readme() -> None:
+def test_every_check_of_doctor_is_explained_and_none_that_there_is_not(home: Path) -> None:
+    """Those of a fresh installation in its document, and in the guide none that the code has not."""
+    docs = {
+        name: (ROOT / "docs" / name).read_text(encoding="utf-8")
+        for name in ("doctor.md", "guide.md")
+    }
+    table = section("Troubleshooting", docs["guide.md"]).splitlines()
+    named = {name for line in table if line.startswith("|") for name in _checks_in(line)}
+    folder = ROOT / "src" / "keepthread" / "diagnose"
+    code = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
+    (home / "proj" / ".git").mkdir(parents=True)
+    env, cwd = {"HOME": str(home), "PATH": "/usr/bin:/bin"}, str(home / "proj")
+    install_here(env, cwd)
+
+    assert len(named) > 10
+    assert [name for name in named if f'"{name}"' not in code] == []
+    for name in {
+        re.sub(r"^dry run .*", "dry run ...", check["name"]) for check in examine(env, cwd)
+    }:
+        short = f"... {name.rpartition(' ')[2]}"
+        assert f"`{name}`" in docs["doctor.md"] or f"`{short}`" in docs["doctor.md"], name
+
+
+def _checks_in(line: str) -> list[str]:
+    return [
+        name
+        for name in re.findall(r"`([a-z ]+)`", line.split("|")[2])
+        if not name.startswith("keepthread ")
+    ]
+
+
+def test_every_benchmark_is_in_the_contributing_guide() -> None:
+    """With the command that runs it; the one that runs none is named as such."""
+    text = reference.CONTRIBUTING.read_text(encoding="utf-8")
+    modules = {path.stem for path in (ROOT / "benchmarks").glob("*.py")} - {"__init__", "collected"}
+
+    assert set(re.findall(r"^\| `python -m benchmarks\.(\w+)", text, re.MULTILINE)) >= modules
+    for module in modules:
+        code = (ROOT / "benchmarks" / f"{module}.py").read_text(encoding="utf-8")
+        checked = section("Benchmarks", text).partition("Without `--check`")[0]
+        assert ('"--check"' in code) == (f"benchmarks.{module}`" in checked), module
+
+
+def test_every_slash_command_is_in_the_readme_and_the_reference() -> None:
     """By the name under which it is typed."""
     for path in Path(resources.folder("commands")).glob("*.md"):
         assert f"`/{path.stem}" in README
+        assert f"`/{path.stem}" in REFERENCE
+
+
+def test_the_readme_stays_a_page() -> None:
+    """What grows belongs into docs/."""
+    assert README.count("\n") <= 200
 
 
 def test_the_sample_in_the_readme_is_what_the_sample_prints() -> None:
@@ -220,14 +286,41 @@ def test_the_readme_quotes_what_the_sample_s_user_typed() -> None:
     """Word for word."""
     before = run_sample().stdout.partition("\nAfter the compaction")[0]
     quotes = [
-        line[2:] for line in section("Before and after").splitlines() if line.startswith("> ")
+        line[2:]
+        for line in section("Before and after", README).splitlines()
+        if line.startswith("> ")
     ]
 
     assert len(quotes) == 2
     assert [quote for quote in quotes if quote not in before] == []
 
 
-def test_every_file_the_readme_links_to_is_there() -> None:
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_file_and_heading_that_a_document_links_to_is_there(path: Path) -> None:
     """Relative links only; the web is not asked."""
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", DOCS):
-        assert (ROOT / target).exists(), target
+    for target in re.findall(
+        r"""(?:\]\(|src=")(?!https?:)([^)"]+)""", path.read_text(encoding="utf-8")
+    ):
+        name, _, anchor = target.partition("#")
+        file = path.parent / name if name else path
+
+        assert file.exists(), target
+        assert not anchor or anchor in anchors(file), target
+
+
+def anchors(path: Path) -> set[str]:
+    """Return what may stand behind the # of a link to a document."""
+    headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_index_links_every_document() -> None:
+    """Each in docs/, and the README links the index."""
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+
+    assert [
+        p.name
+        for p in FILES
+        if p.parent.name == "docs" and p.name != "README.md" and f"]({p.name})" not in index
+    ] == []
+    assert "](docs/README.md)" in README

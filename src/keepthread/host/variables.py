@@ -193,3 +193,41 @@ NARROWING: Mapping[str, tuple[Value, ...] | None] = {
     "guide": (False,),
     "spill": (False,),
 }
+
+# What each decides, in one line: docs/reference.md is made from this.
+MEANINGS: Mapping[str, str] = {
+    "engine": "who answers: one engine, or several between commas, tried in that order",
+    "model": "the model of the handoff",
+    "memory_model": "the model of the session memory",
+    "session_memory": "the session memory: `facts` without a model, `model` with one, or `off`",
+    "effort": "the model's effort",
+    "prompt_tokens": "size of the prompt sent, in tokens",
+    "timeout": "seconds for all engines together",
+    "join": "seconds SessionStart waits for a worker that still runs",
+    "mode": "`wait` makes PreCompact wait for the model",
+    "budget": "size of the context, in UTF-16 units",
+    "index": "size of the index, in UTF-16 units",
+    "memory_budget": "size of what is shown of the memories at a start, in UTF-16 units; `0`: nothing",
+    "sources": "starts at which the context is put back; with `clear`, what `/clear` ends is offered to the "
+    "next session of the project, once, within 24 hours; run `keepthread install` after a change",
+    "guide": "whether the host's own summary is steered",
+    "document": "the document for people, a path inside the project, or `off`",
+    "disable": "on: no hook does anything",
+    "max_calls_per_hour": "spending cap: model calls",
+    "max_usd_per_day": "spending cap: their cost in USD as far as it is known",
+    "keep_sessions": "so many of the newest sessions are kept whole; beyond them only the handoff and what is "
+    "shown of it; `0`: all",
+    "keep_days": "after so many days without a change a session's handoff is removed; `0` keeps it for ever",
+    "spill": "on: long results of tools go to a file and the model gets a short form; run `keepthread install` "
+    "after a change",
+    "spill_chars": "characters from which on a result is long",
+    "spill_turn_chars": "characters that the results of one turn may have together before a fourth of that "
+    "counts as long; `0`: no limit",
+    "max_transcript_bytes": "bytes of a transcript over which `keepthread status` and the status line warn",
+    "window": "the model's context window in tokens, where it is not known",
+    "turns": "how many of your last turns the model is told, beside your first ask: `30`, or by engine: "
+    "`30,ollama=8`; without it as many as fit",
+    "command": "the program of the `command` engine, with its arguments",
+    "off_projects": "folders in which no hook does anything, between commas",
+    "local_only_projects": "folders whose transcripts are told only to engines on this machine, between commas",
+}
