@@ -28,11 +28,11 @@ _NAME = (
 )
 _KEY_HEAD = rf"(?:{_KEYS})[_-]?$"
 _TAIL = r"[sS]?(?:[_-][A-Za-z0-9]{1,24}|[A-Z][a-z0-9]{1,24}|[0-9]{1,4}){0,4}"
-_CLOSE = r"(?:\\{0,3}[\"'`]\]?)?"
+_CLOSE = r"(?:\\{0,7}[\"'`]\]?)?"
 _ANNOTATED = r":[ \t]{0,4}[A-Za-z_][\w.\[\]|]{0,40}(?: \| [\w.\[\]]{1,40})?[ \t]{0,4}="
 _SEPARATOR = rf"[ \t]{{0,8}}(?:{_ANNOTATED}|={{1,3}}>?|:=|:)[ \t]{{0,8}}"
-_LISTED = r"\\{0,3}[\"'][ \t]{0,4},[ \t]{0,4}(?=\\{0,3}[\"'])"  # set("TOKEN", "...")
-_ATTRIBUTE = r"\\{0,3}[\"'][ \t]{1,4}value[ \t]?=[ \t]?"  # <add key="..." value="..."/>
+_LISTED = r"\\{0,7}[\"'][ \t]{0,4},[ \t]{0,4}(?=\\{0,7}[\"'])"  # set("TOKEN", "...")
+_ATTRIBUTE = r"\\{0,7}[\"'][ \t]{1,4}value[ \t]?=[ \t]?"  # <add key="..." value="..."/>
 
 # A quoted value may be wrapped: lines of nothing but token characters, up to the closing quote.
 _WRAP = r"(?:(?:\\?\r?\n[ \t]{0,32}[\w+/=.~-]{2,4096}){1,8}(?=QUOTE))?"
@@ -45,7 +45,7 @@ def _quoted(quote: str) -> str:
 
 # Text inside a JSON string, where the quotes themselves are escaped.
 _ESCAPED = (
-    r"\\{1,3}[\"'](" + r"[^\"'\\\r\n]{1,4096}" + _WRAP.replace("QUOTE", r"\\{1,3}[\"']") + ")"
+    r"\\{1,7}[\"'](" + r"[^\"'\\\r\n]{1,4096}" + _WRAP.replace("QUOTE", r"\\{1,7}[\"']") + ")"
 )
 _BARE = r"((?:[^\s\"'`<>{};|&\\,\x1b]|[;|&,](?!&?[\w.-]{1,40}=|[\s;|&,\"']|$)|\\\r?\n?){3,4096})"
 _VALUE = rf"(?:[bfruBFRU@]{{0,2}}(?:{_quoted(chr(34))}|{_quoted(chr(39))}|{_quoted('`')})|{_ESCAPED}|{_BARE})"

@@ -50,7 +50,7 @@ def _row(cells: list[str]) -> str:
 ENTRIES: Mapping[str, Entry] = {
     "private-key": Entry(
         "`-----BEGIN ... PRIVATE KEY-----` to its END: whole blocks, in one line with `\\n`, numbered, in diffs, "
-        "cut at either end",
+        "cut at either end; the private lines of a PuTTY key",
         "https://www.rfc-editor.org/rfc/rfc7468",
         "PGP: <https://www.rfc-editor.org/rfc/rfc9580#section-6>",
     ),
@@ -69,7 +69,7 @@ ENTRIES: Mapping[str, Entry] = {
     ),
     "gitlab-token": Entry(
         "`glpat-` `gldt-` `glrt-` `glcbt-` `glptt-` `glft-` `glimt-` `glagent-` `glsoat-` `gloas-` "
-        "`glffct-` and 20 or more",
+        "`glffct-` `glrtr-` `GR1348941` and 20 or more",
         "https://docs.gitlab.com/security/tokens/#token-prefixes",
     ),
     "aws-access-key": Entry(
@@ -82,9 +82,9 @@ ENTRIES: Mapping[str, Entry] = {
         "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html",
         "a hash in that place stays: it has no capitals",
     ),
-    "google-api-key": Entry("`AIza` and 35", "https://cloud.google.com/docs/authentication/api-keys"),
+    "google-api-key": Entry("`AIza` and 35; `AQ.Ab` and 40 or more", "https://cloud.google.com/docs/authentication/api-keys"),
     "google-oauth": Entry(
-        "`ya29.` and 30 or more; `GOCSPX-` and 24 or more",
+        "`ya29.` and 30 or more; `GOCSPX-` and 24 or more; `1//0` and 40 or more",
         "https://developers.google.com/identity/protocols/oauth2",
         "the key of a service account's file is a `private-key`",
     ),
@@ -179,7 +179,7 @@ ENTRIES: Mapping[str, Entry] = {
         "`PMAK-`, 24 and 34 hex digits", "https://learning.postman.com/docs/developer/postman-api/authentication/"
     ),
     "grafana-token": Entry(
-        "`glsa_`, 32 and 8 hex digits; `glc_` and 32 or more",
+        "`glsa_`, 32 and 8 hex digits; `glc_` and 32 or more; `eyJrIjoi` and 60 or more",
         "https://grafana.com/docs/grafana/latest/administration/service-accounts/",
     ),
     "sentry-token": Entry(
@@ -193,17 +193,17 @@ ENTRIES: Mapping[str, Entry] = {
     "notion-token": Entry("`ntn_` and 40 or more", "https://developers.notion.com/docs/authorization"),
     "tailscale-key": Entry("`tskey-`, a kind and 16 or more", "https://tailscale.com/kb/1277/key-prefixes"),
     "atlassian-token": Entry(
-        "`ATATT3` and 60 or more",
+        "`ATATT3` `ATCTT3` and 60 or more, `ATBB` and 24 or more",
         "https://support.atlassian.com/atlassian-account/docs/manage-api-tokens-for-your-atlassian-account/",
     ),
-    "newrelic-key": Entry("`NRAK-` and 27", "https://docs.newrelic.com/docs/apis/intro-apis/new-relic-api-keys/"),
+    "newrelic-key": Entry("`NRAK-` and 27, `NRII-` and 32", "https://docs.newrelic.com/docs/apis/intro-apis/new-relic-api-keys/"),
     "aws-bedrock-key": Entry(
-        "`ABSK` and 100 or more of base64", "https://docs.aws.amazon.com/bedrock/latest/userguide/api-keys.html"
+        "`ABSK` and 100 or more of base64, `bedrock-api-key-` and 28 or more", "https://docs.aws.amazon.com/bedrock/latest/userguide/api-keys.html"
     ),
     "netlify-token": Entry("`nfp_` and 36 to 40", "https://docs.netlify.com/cli/get-started/"),
     "heroku-key": Entry("`HRKU-` and 36 or more", "https://devcenter.heroku.com/articles/authentication"),
     "fly-token": Entry("`fo1_` and 43, `fm1_` `fm2_` and 100 or more", "https://fly.io/docs/security/tokens/"),
-    "brevo-key": Entry("`xkeysib-`, 64 hex digits and 16", "https://developers.brevo.com/docs/getting-started"),
+    "brevo-key": Entry("`xkeysib-` `xsmtpsib-`, 64 hex digits and 16", "https://developers.brevo.com/docs/getting-started"),
     "circleci-token": Entry(
         "`CCIPAT_`, 20 to 24 and 40 hex digits", "https://circleci.com/docs/managing-api-tokens/"
     ),
@@ -232,12 +232,62 @@ ENTRIES: Mapping[str, Entry] = {
     ),
     "dropbox-token": Entry("`sl.` and 130 or more", "https://developers.dropbox.com/oauth-guide"),
     "cloudflare-key": Entry(
-        "`v1.0-`, 24 and 146 hex digits", "https://developers.cloudflare.com/fundamentals/api/get-started/ca-keys/"
+        "`v1.0-`, 24 and 146 hex digits; `cfut_` `cfat_` `cfk_` and 40 or more", "https://developers.cloudflare.com/fundamentals/api/get-started/ca-keys/"
     ),
     "elevenlabs-key": Entry("`sk_` and 48 hex digits", "https://elevenlabs.io/docs/api-reference/authentication"),
     "hubspot-token": Entry(
         "`pat-na1-` and the like, and a UUID", "https://developers.hubspot.com/docs/guides/apps/private-apps/overview"
     ),
+    "nvidia-key": Entry("`nvapi-` and 60 or more", "https://docs.nvidia.com/nim/large-language-models/latest/getting-started.html"),
+    "cerebras-key": Entry("`csk-` and 40 or more", "https://inference-docs.cerebras.ai/quickstart"),
+    "fireworks-key": Entry("`fw_` and 22 to 32 letters and digits, both of them", "https://docs.fireworks.ai/getting-started/quickstart"),
+    "together-key": Entry("`tgp_v1_` and 40 or more", "https://docs.together.ai/docs/quickstart"),
+    "tavily-key": Entry("`tvly-` and 30 or more", "https://docs.tavily.com/documentation/quickstart"),
+    "jina-key": Entry("`jina_` and 50 or more", "https://jina.ai/reader/"),
+    "firecrawl-key": Entry("`fc-` and 32 hex digits", "https://docs.firecrawl.dev/introduction"),
+    "e2b-key": Entry("`e2b_` and 40 hex digits", "https://e2b.dev/docs/api-key"),
+    "pinecone-key": Entry("`pcsk_` and two parts, the second of 50 or more", "https://docs.pinecone.io/guides/projects/manage-api-keys"),
+    "resend-key": Entry("`re_`, 8 and 20 to 32, with digits", "https://resend.com/docs/dashboard/api-keys/introduction"),
+    "neon-key": Entry("`napi_` and 60 or more", "https://neon.com/docs/manage/api-keys"),
+    "render-key": Entry("`rnd_` and 28 to 40, with digits", "https://render.com/docs/api"),
+    "posthog-key": Entry("`phx_` `phs_` and 40 or more", "https://posthog.com/docs/api"),
+    "langfuse-key": Entry("`sk-lf-` and a UUID", "https://langfuse.com/faq/all/where-are-langfuse-api-keys"),
+    "vercel-token": Entry("`vcp_` and the others, and 24 or more; `vercel_blob_rw_` and two parts", "https://vercel.com/docs/rest-api"),
+    "mapbox-token": Entry("`sk.eyJ` `pk.eyJ` and two parts", "https://docs.mapbox.com/help/dive-deeper/access-tokens/"),
+    "discord-token": Entry("24 or more, 6, and 27 or more behind dots, within 200 characters after the word discord", "https://discord.com/developers/docs/reference#authentication"),
+    "facebook-token": Entry("`EAA` and 90 or more", "https://developers.facebook.com/docs/facebook-login/guides/access-tokens/"),
+    "adafruit-key": Entry("`aio_` and 28", "https://io.adafruit.com/api/docs/"),
+    "typeform-token": Entry("`tfp_` and 40 or more", "https://www.typeform.com/developers/get-started/personal-access-token/"),
+    "yandex-key": Entry("`AQVN` and 35 to 38", "https://yandex.cloud/en/docs/iam/concepts/authorization/api-key"),
+    "alibaba-key": Entry("`LTAI` and 16 to 24", "https://www.alibabacloud.com/help/en/ram/user-guide/create-an-accesskey-pair"),
+    "tencent-key": Entry("`AKID` and 32", "https://www.tencentcloud.com/document/product/598/32675"),
+    "nuget-key": Entry("`oy2` and 43", "https://learn.microsoft.com/en-us/nuget/nuget-org/publish-a-package"),
+    "sonar-token": Entry("`squ_` `sqp_` `sqa_` and 40 hex digits", "https://docs.sonarsource.com/sonarqube-server/latest/user-guide/managing-tokens/"),
+    "shippo-token": Entry("`shippo_live_` `shippo_test_` and 40 hex digits", "https://docs.goshippo.com/docs/guides_general/authentication/"),
+    "octopus-key": Entry("`API-` and 26 capitals or digits", "https://octopus.com/docs/octopus-rest-api/how-to-create-an-api-key"),
+    "openshift-token": Entry("`sha256~` and 43", "https://docs.redhat.com/en/documentation/openshift_container_platform/4.19/html/authentication_and_authorization/managing-oauth-access-tokens"),
+    "readme-key": Entry("`rdme_` and 70", "https://docs.readme.com/main/reference/authentication"),
+    "infracost-key": Entry("`ico-` and 32", "https://www.infracost.io/docs/"),
+    "harness-key": Entry("`pat.` `sat.`, 22, 24 and 20", "https://developer.harness.io/docs/platform/automation/api/add-and-manage-api-keys/"),
+    "duffel-token": Entry("`duffel_live_` `duffel_test_` and 43", "https://duffel.com/docs/api/overview/making-requests"),
+    "flutterwave-key": Entry("`FLWSECK-` `FLWSECK_TEST-` and 12 to 32", "https://developer.flutterwave.com/v3.0.0/docs/authentication"),
+    "easypost-key": Entry("`EZAK` `EZTK` and 54", "https://docs.easypost.com/docs/authentication"),
+    "frameio-token": Entry("`fio-u-` and 64", "https://developer.frame.io/docs/getting-started/authentication"),
+    "clojars-token": Entry("`CLOJARS_` and 60", "https://github.com/clojars/clojars-web/wiki/Deploy-Tokens"),
+    "defined-token": Entry("`dnkey-`, 26 and 52", "https://docs.defined.net/guides/rotating-api-keys/"),
+    "maxmind-key": Entry("6, 29 and `_mmk`", "https://support.maxmind.com/knowledge-base/articles/maxmind-license-key-formats"),
+    "scalingo-token": Entry("`tk-us-` and 48", "https://developers.scalingo.com/"),
+    "mailgun-key": Entry("`key-` and 32 hex digits within 200 characters after the word mailgun", "https://documentation.mailgun.com/docs/mailgun/api-reference/mg-auth"),
+    "mailchimp-key": Entry("32 hex digits and `-us` with a number", "https://mailchimp.com/developer/marketing/guides/quick-start/"),
+    "twitch-token": Entry("`oauth:` and 30", "https://dev.twitch.tv/docs/chat/authenticating/"),
+    "artifactory-key": Entry("`AKCp` and 68 or more, `cmVmd` and 59 or more", "https://jfrog.com/help/r/jfrog-platform-administration-documentation/access-tokens"),
+    "clickhouse-key": Entry("`4b1d` and 38", "https://clickhouse.com/docs/cloud/manage/openapi"),
+    "intra42-secret": Entry("`s-s4t2ud-` `s-s4t2af-` and 64 hex digits", "https://api.intra.42.fr/apidoc"),
+    "settlemint-token": Entry("`sm_aat_` `sm_pat_` `sm_sat_` and 16", "https://console.settlemint.com/documentation/"),
+    "authress-key": Entry("`sc_` and the like, with `.acc` and a last part of 30 or more", "https://authress.io/knowledge-base/docs/authorization/service-clients/"),
+    "adobe-secret": Entry("`p8e-` and 32", "https://developer.adobe.com/developer-console/docs/guides/authentication/"),
+    "1password-secret-key": Entry("`A3-` and groups of 5, 6 or 11", "https://support.1password.com/secret-key-security/"),
+    "teams-webhook": Entry("the path after `webhook.office.com/webhookb2/`", "https://learn.microsoft.com/en-us/microsoftteams/platform/webhooks-and-connectors/how-to/add-incoming-webhook"),
     "jwt": Entry(
         "three parts of base64url, the first of which decodes to JSON with `alg`",
         "https://www.rfc-editor.org/rfc/rfc7519",
@@ -275,8 +325,23 @@ ENTRIES: Mapping[str, Entry] = {
         "the signature of an address that grants what it names (`X-Amz-Signature`, `sig=` and their like)",
         "https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html",
     ),
+    "sql-password": Entry(
+        "`CREATE USER ada WITH PASSWORD '...'`, `IDENTIFIED BY '...'`",
+        "https://www.postgresql.org/docs/current/sql-createrole.html",
+        "MySQL: <https://dev.mysql.com/doc/refman/8.4/en/create-user.html>",
+    ),
+    "basic-auth": Entry(
+        "the second of `auth=(\"ada\", \"...\")`, `HTTPBasicAuth(\"ada\", \"...\")` and their like",
+        "https://requests.readthedocs.io/en/latest/user/authentication/",
+    ),
+    "stored-key": Entry(
+        "`auth` of a registry's login in JSON; the private members of a JSON Web Key",
+        "https://www.rfc-editor.org/rfc/rfc7518#section-6",
+    ),
     "told-secret": Entry(
-        "prose: the password is ...", "", "8 characters and more with letters and digits; no path, number or code"
+        "prose: the password is ..., API key: ...",
+        "",
+        "8 characters and more with letters and digits; no path, number or code",
     ),
     "cookie": Entry(
         "the first pair of `Set-Cookie`, any of `Cookie`, session cookies of a command line",

@@ -144,6 +144,12 @@ RULES: tuple[Rule, ...] = (
         + _VALUE,
         _given,
     ),
+    Rule(
+        "login-password",
+        "doctl storepassword keypassword",
+        r"(?:\bdoctl\b[^\n]{0,80}?[ \t](?:-t|--access-token)|\b(?:store|key)Password)" + _SPOT + _VALUE,
+        _given,
+    ),
     Rule(  # what a signed address grants to whoever has it
         "signed-url",
         "signature= sig=",

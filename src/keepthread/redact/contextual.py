@@ -58,8 +58,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "authorization",
         "authorization bearer",
-        r"(?i:authorization\\{0,3}[\"']?[ \t]{0,4}[:=,][ \t]{0,4}\\{0,3}[\"'`]?"
-        r"(?:(?:bearer|basic|token|digest|apikey|negotiate)[ \t]{1,4})?"
+        r"(?i:authorization\\{0,7}[\"']?[ \t]{0,4}[:=,][ \t]{0,4}\\{0,7}[\"'`]?"
+        r"(?:(?:bearer|basic|token|digest|apikey|negotiate|ssws)[ \t]{1,4})?"
         r"|\bbearer[ \t]{1,4})([A-Za-z0-9._~+/=:-]{8,8192})",
         _credentials,
     ),
@@ -81,9 +81,11 @@ RULES: tuple[Rule, ...] = (
     # In prose: the password is ...
     Rule(
         "told-secret",
-        "pass secret token",
-        r"(?i:\b(?:passwor[dt]|passphrase|passcode|passwd|secret|token)"
-        r"(?:[ \t]{1,4}(?:is|was|are|ist|lautet|be|to))(?:[ \t]{1,4}(?:now|still|jetzt))?)"
+        "pass secret token key contrase",
+        r"(?i:\b(?:(?:(?:passwor[dt]|passphrase|passcode|passwd|secret|token|contrase\u00f1a|mot de passe|"
+        r"(?:api|access|secret|private)[ _-]?key)(?:[ \t]{1,4}(?:is|was|are|ist|lautet|be|to|est|es))"
+        r"(?:[ \t]{1,4}(?:now|still|jetzt))?)|use[ \t]{1,4}(?:the|this)[ \t]{1,4}password|"
+        r"(?:contrase\u00f1a|mot de passe|passwort|(?:api|access|secret|private)[ ]key)[ \t]?:))"
         r"[ \t]{0,4}:?[ \t]{1,4}[\"'`“„«]?([^\s\"'`“”„«»<>(){}\[\]\\,;]{8,256})",
         _told,
     ),
@@ -115,6 +117,37 @@ RULES: tuple[Rule, ...] = (
         rf"(?:(?<=; )|(?<=;)|(?<=-b )|(?<=-b [\"'])|(?<=cookie )|(?<=cookie [\"'])|"
         rf"\b(?=PHPSESSID|JSESSIONID)){_SESSION}=([^\s;,\"'\\]{{8,4096}})",
         _credentials,
+    ),
+    Rule(  # CREATE USER ada WITH PASSWORD '...', ALTER USER ada IDENTIFIED BY '...'
+        "sql-password",
+        "password identified",
+        r"(?i:\bidentified[ \t]{1,4}(?:with[ \t]{1,4}\S{1,40}[ \t]{1,4})?by(?:[ \t]{1,4}password)?"
+        r"|\b(?:user|role|login)\b[^\n;]{0,200}?[ \t]password)[ \t]{1,4}\\{0,7}['\"]([^'\"\\\n]{4,256})",
+        _given,
+    ),
+    Rule(  # HTTPBasicAuth("ada", "..."), auth=("ada", "..."), db.auth("ada", "...")
+        "basic-auth",
+        "auth",
+        r"(?:BasicAuth|\bauth)[ \t]?(?:=[ \t]?)?[(\[][ \t]{0,4}\\{0,7}['\"][^'\"\\\n]{1,128}\\{0,7}['\"],"
+        r"[ \t]{0,4}\\{0,7}['\"]([^'\"\\\n]{4,256})",
+        _given,
+    ),
+    Rule(  # {"auths": {"host": {"auth": "..."}}} of a registry's login
+        "stored-key",
+        "auth identitytoken",
+        r"['\"](?:auth|identitytoken)\\{0,7}['\"][ \t]{0,4}:[ \t]{0,4}\\{0,7}['\"]([A-Za-z0-9+/_-]{16,4096}={0,2})",
+        lambda match: is_mixed(match.group(1)),
+    ),
+    Rule(  # a private JSON Web Key
+        "stored-key",
+        "kty",
+        r"['\"](?:d|p|q|dp|dq|qi|k)\\{0,7}['\"][ \t]{0,4}:[ \t]{0,4}\\{0,7}['\"]([A-Za-z0-9_-]{40,2048})",
+        lambda match: is_mixed(match.group(1)),
+    ),
+    Rule(  # the private lines of a PuTTY key
+        "private-key",
+        "private-lines",
+        r"Private-Lines:[ \t]{0,4}[0-9]{1,4}((?:(?:\r?\n|\\{1,4}n)[ \t+]{0,8}[A-Za-z0-9+/=]{16,128}){1,200})",
     ),
     ASSIGNED,
     Rule(  # <password>value</password>
