@@ -33,7 +33,7 @@ def machine(tmp_path: Path, home: Path) -> Machine:
     return Machine(home, tmp_path / "proj")
 
 
-BROKEN = {
+BROKEN: dict[str, tuple[str | bytes, str]] = {
     "comment and trailing comma": (
         '{"permissions":{"deny":["Read(./.env)"]}, // note\n"x":"https://a//b", "hooks":{},}',
         ":1:43: a comment",
@@ -50,7 +50,7 @@ BROKEN = {
 }
 
 
-OTHERS = [("uninstall",), ("profile", "apply", "tuned"), ("profile", "clear")]
+OTHERS = [("uninstall",), ("profile", "apply", "tuned")]
 
 
 @pytest.mark.parametrize(

@@ -46,15 +46,13 @@ class Machine:
         env = {"HOME": str(self.home), "PATH": os.defpath, "KEEPTHREAD_ENGINE": "facts", **more}
         return {name: value.replace(" ", "", value == " ") for name, value in env.items() if value}
 
-    def run(
-        self, *words: str, given: bytes = b"", cwd: Path | None = None, **env: str
-    ) -> subprocess.CompletedProcess[bytes]:
+    def run(self, *words: str, **env: str) -> subprocess.CompletedProcess[bytes]:
         """Run the program in the project; no run may end in a traceback."""
         done = subprocess.run(
             [self.python, "-m", "keepthread", *words],
-            input=given,
+            stdin=subprocess.DEVNULL,
             env=self.env(**env),
-            cwd=cwd or self.project,
+            cwd=self.project,
             capture_output=True,
             timeout=120,
         )
@@ -64,9 +62,13 @@ class Machine:
 
     def ok(self, *words: str, **env: str) -> str:
         """Run it, expect that it ends well, return what it printed."""
+        return self.ok_bytes(*words, **env).decode()
+
+    def ok_bytes(self, *words: str, **env: str) -> bytes:
+        """Do the same where the output is in another encoding."""
         done = self.run(*words, **env)
         assert done.returncode == 0, (done.stdout, done.stderr)
-        return done.stdout.decode()
+        return done.stdout
 
     def refused(self, *words: str, **env: str) -> str:
         """Run it, expect that it refuses, return the reason."""
