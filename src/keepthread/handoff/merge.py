@@ -281,7 +281,12 @@ def _carried_task(own: str, previous: Handoff, now: str) -> str:
         carried = aged(carried, written, now)
     if not newer or key(newer) == key(first):
         return carried
-    return f"{carried}{_SINCE}{cut(newer, _MAX_TASK)}"
+    return with_newer(carried, newer)
+
+
+def with_newer(task: str, newer: str) -> str:
+    """Return a task with what was asked for since behind it, in the place of what stood there."""
+    return f"{task.partition(_SINCE)[0]}{_SINCE}{cut(newer, _MAX_TASK)}"
 
 
 def _summarised(

@@ -48,7 +48,7 @@ def update(
     state["in_flight"] = "".join(judged([before["in_flight"]])) or state["in_flight"]
     state["works"] = distinct([*judged(before["works"]), *state["works"]], _MOST)
     state["broken"] = distinct([*judged(before["broken"]), *state["broken"]], _MOST)
-    _by_last_check(handoff)
+    by_last_check(handoff)
     handoff["open_questions"] = distinct(
         [*judged(previous["open_questions"]), *handoff["open_questions"]], _MOST
     )
@@ -58,8 +58,8 @@ def update(
     return handoff
 
 
-def _by_last_check(handoff: Handoff) -> None:
-    """Drop what the newest check has shown to be otherwise."""
+def by_last_check(handoff: Handoff) -> None:
+    """Drop what the newest check has shown to be otherwise; the handoff is changed in place."""
     check, state = handoff["facts"]["last_check"], handoff["current_state"]
     if check is None:
         return

@@ -44,7 +44,7 @@ def test_a_warm_memory_and_the_facts_since_make_a_complete_handoff_without_a_cal
     assert (handoff["meta"]["status"], handoff["meta"]["engine"]) == ("complete", "session-memory")
     assert handoff["meta"]["reason"] is None
     assert handoff["audit"]["checked"]
-    assert handoff["task"] == MEMORY["task"]
+    assert handoff["task"] == f"{MEMORY['task']}\nSince then: {ASK}"
     assert ASK in handoff["next_steps"][0]
     assert any(entry["path"] == "src/count.py" for entry in handoff["files_touched"])
     assert any(RULE in rule["text"] for rule in handoff["constraints"]["rules"])
@@ -78,6 +78,39 @@ def test_a_claim_that_the_last_check_contradicts_does_not_survive_the_warm_path(
     assert handoff["meta"]["engine"] == "session-memory"
     assert worked not in handoff["current_state"]["works"]
     assert kept.api.requests == []
+
+
+def test_a_new_task_is_told_also_when_a_word_to_go_on_came_after_it(warm: Kept) -> None:
+    """And no older ask stands as the last one."""
+    warm.talk.user(f"Leave the importer. {ASK}")
+    warm.talk.assistant("I start with the count.", tokens=12_300)
+    warm.talk.user("ok, go on")
+    handoff = compact(warm)
+
+    assert handoff["meta"]["engine"] == "session-memory"
+    assert ASK in handoff["task"]
+    assert ASK in handoff["next_steps"][0]
+    assert ASK in handoff["resume_prompt"]
+    assert sum("the user's last ask" in step for step in handoff["next_steps"]) == 1
+
+
+def test_what_a_check_has_mended_since_is_no_longer_broken_and_no_other_claim_goes(
+    kept: Kept,
+) -> None:
+    """A failed `ls` says nothing of tools."""
+    kept.talk.bash("pytest -q", "2 failed, 1 passed in 0.1s", is_error=True)
+    kept.talk.bash("ls", "", is_error=True)
+    kept.talk.assistant("They fail.", tokens=12_500)
+    judged = {"broken": ["pytest -q fails with two errors."], "works": ["All tools answer."]}
+    kept.api.rule(lambda body: True, Answer(json.dumps(MEMORY | judged)))
+    kept.stop()
+    assert judged["broken"][0] in kept.document()["handoff"]["current_state"]["broken"]
+    kept.talk.bash("pytest -q", "3 passed in 0.1s")
+    handoff = compact(kept)
+
+    assert handoff["meta"]["engine"] == "session-memory"
+    assert handoff["current_state"]["broken"] == []
+    assert handoff["current_state"]["works"] == judged["works"]
 
 
 def much(warm: Kept) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from typing import cast
@@ -9,14 +10,15 @@ from typing import cast
 from keepthread.errors import KeepthreadError
 from keepthread.handoff.audit import Evidence, audit
 from keepthread.handoff.checkpoint import ENOUGH_NEW, new_since, note_complete, now, tokens_of
+from keepthread.handoff.facts.confirmations import goes_on, is_bare
 from keepthread.handoff.facts.files import touched
 from keepthread.handoff.facts.paths import Paths
 from keepthread.handoff.kept_words import said
-from keepthread.handoff.merge import complete
+from keepthread.handoff.merge import complete, with_newer
 from keepthread.handoff.model import FileSummary, Handoff, ModelAnswer
 from keepthread.handoff.publish import Outlet, publish
 from keepthread.handoff.schema import validate
-from keepthread.handoff.update import ask_first, asked_since, newest_ask
+from keepthread.handoff.update import ask_first, asked_since, by_last_check
 from keepthread.handoff.wording import is_aged
 from keepthread.memory.session.model import Memory
 from keepthread.memory.session.store import load, load_sound
@@ -101,6 +103,7 @@ def _joined(
         seconds=0.0,
         generated_at=now(),
     )
+    by_last_check(merged)
     return audit(merged, Evidence.from_transcript(transcript, partial, focus=focus), answer)
 
 
@@ -132,13 +135,21 @@ def _answer(handoff: Handoff, changed: set[str]) -> ModelAnswer:
 def _overtaken(answer: ModelAnswer, partial: Handoff, news: Sequence[Item]) -> None:
     """Put what was asked since in front, and take out what a command has shown since not to work."""
     places = {item.place.uuid or f"@{item.place.offset}" for item in news}
-    typed = said(partial["facts"]["user_messages"])
-    newest = newest_ask(partial) if typed and typed[-1]["source"] in places else ""
+    typed = [
+        entry for entry in said(partial["facts"]["user_messages"]) if entry["source"] in places
+    ]
+    asked = [" ".join(entry["text"].split()) for entry in typed]
+    newest = next((text for text in reversed(asked) if not is_bare(text) and not goes_on(text)), "")
     if newest:
+        answer["task"] = with_newer(answer["task"], newest)
         answer["next_steps"] = ask_first(newest, answer["next_steps"])
         answer["resume_prompt"] = asked_since(answer["resume_prompt"], newest)
-    failed = [c["command"] for c in partial["facts"]["commands"] if c["outcome"] == "failed"]
-    answer["works"] = [t for t in answer["works"] if not any(command in t for command in failed)]
+    failed = [
+        re.compile(rf"(?<!\w){re.escape(command['command'])}(?!\w)")
+        for command in partial["facts"]["commands"]
+        if command["outcome"] == "failed"
+    ]
+    answer["works"] = [t for t in answer["works"] if not any(one.search(t) for one in failed)]
 
 
 def _own(texts: Sequence[str]) -> list[str]:
