@@ -17,7 +17,7 @@ from keepthread.host import variables
 from keepthread.host.config import Config
 from keepthread.host.entries import ENTRIES, OPTIONAL
 from keepthread.installing import install_here
-from tests.support import reference
+from tests.support import reference, report_picture
 from tests.support.readme import block, run_sample
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -257,6 +257,18 @@ def test_every_benchmark_is_in_the_contributing_guide() -> None:
         code = (ROOT / "benchmarks" / f"{module}.py").read_text(encoding="utf-8")
         checked = section("Benchmarks", text).partition("Without `--check`")[0]
         assert ('"--check"' in code) == (f"benchmarks.{module}`" in checked), module
+
+
+def test_the_picture_of_the_report_is_one_of_a_page_that_can_still_be_made(tmp_path: Path) -> None:
+    """python -m tests.support.report_picture makes it anew; its pixels depend on the fonts at hand."""
+    page = report_picture.make_report(tmp_path).read_text(encoding="utf-8")
+    picture = report_picture.PICTURE.read_bytes()
+
+    assert "over 1 of 1 compaction" in page
+    assert picture[:8] == b"\x89PNG\r\n\x1a\n"
+    assert int.from_bytes(picture[16:20], "big") == report_picture.WIDTH
+    assert len(picture) < 300_000
+    assert "](docs/report.png)" in README or 'src="docs/report.png"' in README
 
 
 def test_every_slash_command_is_in_the_readme_and_the_reference() -> None:

@@ -14,7 +14,7 @@ SAMPLE = "5a3b1c1e-2f60-4d55-9a57-6f1d6c0b7e42"
 ROOT = "/home/ada/tidewatch"
 
 
-def write_sample(path: Path) -> None:
+def write_sample(path: Path) -> SessionFile:
     """Write a session of some twenty turns: two rules, a ruled-out approach, edits, a failing test, an open ask."""
     path.unlink(missing_ok=True)
     s = SessionFile(path, session=SAMPLE, cwd=ROOT)
@@ -112,6 +112,7 @@ def write_sample(path: Path) -> None:
         "Yes, and when the server answers 200 although we asked for a range, start over instead of appending. "
         "See https://www.rfc-editor.org/rfc/rfc9110#section-14.2"
     )
+    return s
 
 
 if __name__ == "__main__":
