@@ -177,13 +177,19 @@ def test_a_large_transcript_is_marked_once_the_limit_is_stored(person: Person) -
         b'{"session_id": "\\u001b[31m", "model": {"id": "\\u001b]0;x"}, "transcript_path": "\\u0000"}',
         b'{"context_window": {"current_usage": {"input_tokens": 1e400}, "context_window_size": "x"}}',
         json.dumps({"model": {"id": "m" * 10_000}, "session_id": "s" * 9_000}).encode(),
+        b'{"context_window": {"current_usage": {"input_tokens": 1%s}}}' % (b"0" * 400),
     ],
-    ids=["nothing", "array", "empty", "bytes", "types", "control", "numbers", "long"],
+    ids=["nothing", "array", "empty", "bytes", "types", "control", "numbers", "long", "huge"],
 )
 def test_whatever_comes_is_answered_with_one_line(person: Person, data: bytes) -> None:
     """A blank row would tell nobody that something is wrong."""
     line(person, data)
-    line(person, data, HOME="/nonexistent", COLUMNS="-3")
+    first = line(person, data, HOME="/nonexistent", COLUMNS="-3")
+    strange = {"CLAUDE_CODE_MAX_CONTEXT_TOKENS": "9e307", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50"}
+    second = line(person, data, COLUMNS="9" * 5_000, DISABLE_COMPACT="1", **strange)
+    third = line(person, data, **strange)
+
+    assert "logs" not in first + second + third
 
 
 def test_a_state_that_is_damaged_shows_none_of_it(person: Person) -> None:
@@ -195,6 +201,8 @@ def test_a_state_that_is_damaged_shows_none_of_it(person: Person) -> None:
     (folder / "worker.json").write_text("[")
 
     assert "| handoff partial of unknown age | ! ?" in line(person, given(person))
+    (folder / "context.json").write_text('{"status": "complete", "generated_epoch": NaN}')
+    assert "| handoff complete of unknown age" in line(person, given(person))
 
 
 @pytest.mark.parametrize("columns", [20, 40, 70, 120, 4_000])

@@ -100,6 +100,6 @@ def test_no_transcript_tells_nothing(tmp_path: Path) -> None:
 def test_usage_of_the_wrong_shape_counts_nothing() -> None:
     """Whoever wrote it."""
     wrong: list[object] = [None, [], {"input_tokens": "9"}, {"input_tokens": -4}]
-    for usage in [*wrong, {"input_tokens": True}]:
+    for usage in [*wrong, {"input_tokens": True}, {"input_tokens": 10**400}]:
         assert total(usage) == 0
     assert total({"input_tokens": 3, "cache_read_input_tokens": 4, "output_tokens": 5}) == 12

@@ -26,6 +26,7 @@ _BETWEEN = " | "
 _WIDEST, _NARROWEST = 120, 20  # columns
 _LOG = 16 * 1024  # bytes of the log in which a failure is looked for
 _FRESH = 3_600  # seconds for which a failure is marked
+_NEVER = 1e11  # seconds since 1970; NaN and what is larger than this are no time
 _QUIET = (None, "engine_facts")  # reasons that are none
 
 
@@ -153,7 +154,7 @@ def _large(path: str, most: object) -> list[str]:
 
 
 def _age(epoch: object) -> str:
-    if not isinstance(epoch, (int, float)):
+    if not isinstance(epoch, (int, float)) or not 0 <= epoch < _NEVER:
         return "of unknown age"
     seconds = max(0, int(time.time() - epoch))
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
@@ -173,7 +174,8 @@ def _word(text: str) -> str:
 
 def _fitted(parts: list[str], columns: str) -> str:
     """Return as many of the parts as the terminal is wide; the first is always there."""
-    width = int(columns) if columns.isascii() and columns.isdigit() else _WIDEST
+    told = columns.isascii() and columns.isdigit() and len(columns) < 6
+    width = int(columns) if told else _WIDEST
     width = max(_NARROWEST, min(width, _WIDEST))
     line = parts[0]
     for part in parts[1:]:

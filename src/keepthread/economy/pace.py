@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # loading typing costs a hook more than everything else here
     from typing import Any
 
 LIMIT = 256 * 1024  # bytes
+_IMPOSSIBLE = 1_000_000_000  # tokens; no API's figure, and no reckoning is made with it
 _TURNS = 10  # the last ones, of which growth is the median
 _COUNTED = (
     "input_tokens",
@@ -69,7 +70,7 @@ def total(usage: Any) -> int:
     if not isinstance(usage, dict):
         return 0
     values = (usage.get(name) for name in _COUNTED)
-    return sum(value for value in values if type(value) is int and value > 0)
+    return sum(value for value in values if type(value) is int and 0 < value < _IMPOSSIBLE)
 
 
 class _Walk:

@@ -38,6 +38,7 @@ VARIABLES = (WINDOW, PERCENT, OUTPUT, CONTEXT, SHORT, UNKNOWN, *OFF)
 ENABLED_SETTING, WINDOW_SETTING = "autoCompactEnabled", "autoCompactWindow"
 
 _NUMBER = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE]\+?[0-9]{1,3})?)")
+_MOST = 1e12  # a larger number is as good as this one
 _NO_UNITS: Mapping[str, float] = {}
 _UNITS = {"k": 1e3, "m": 1e6}
 _TRUE = ("1", "true", "yes", "on")
@@ -198,7 +199,7 @@ def _positive(text: str, units: Mapping[str, float] = _NO_UNITS) -> int:
     if match is None:
         return 0
     number = float(match.group(1).replace("_", "")) * units.get(text.strip()[-1:].lower(), 1.0)
-    return int(number) if math.isfinite(number) else 0
+    return int(min(number, _MOST)) if math.isfinite(number) else 0
 
 
 def _as_int(value: object) -> int:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 LIMIT = 2 << 20  # bytes
+_IMPOSSIBLE = 1_000_000_000  # tokens; no API's figure, and no reckoning is made with it
 _PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
@@ -139,4 +140,4 @@ def _tokens(usage: Any) -> int:
     if not isinstance(usage, dict):
         return 0
     values = (usage.get(name) for name in _PROMPT)
-    return sum(value for value in values if isinstance(value, int) and value > 0)
+    return sum(value for value in values if type(value) is int and 0 < value < _IMPOSSIBLE)

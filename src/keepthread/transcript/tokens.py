@@ -10,6 +10,7 @@ from keepthread.transcript.record import Record
 
 IMAGE = 1_500
 _DEPTH = 20
+_IMPOSSIBLE = 1_000_000_000  # tokens; no API's figure, and no reckoning is made with it
 _COUNTED = (
     "input_tokens",
     "cache_creation_input_tokens",
@@ -40,7 +41,7 @@ def reported(usage: Any) -> int:
     if not isinstance(usage, dict):
         return 0
     values = (usage.get(name) for name in _COUNTED)
-    return sum(value for value in values if isinstance(value, int) and value > 0)
+    return sum(value for value in values if type(value) is int and 0 < value < _IMPOSSIBLE)
 
 
 def count(records: Sequence[Record], kept: Sequence[Record] = ()) -> Tokens:

@@ -68,6 +68,7 @@ def test_a_transcript_that_was_written_anew_counts_as_new() -> None:
     assert baseline(known, 500) == {"size": 400, "tokens": 5, "count": 0}
     assert baseline(known, 100) is None
     assert baseline({"model": {"size": "9"}, "tried": []}, 100) is None
+    assert baseline({"model": {"size": -1, "tokens": 5}}, 100) is None
 
 
 def test_a_point_that_was_begun_too_often_is_given_up_until_there_is_more() -> None:

@@ -71,5 +71,7 @@ def _mark(value: object) -> dict[str, int] | None:
     if not isinstance(value, dict):
         return None
     names = ("size", "tokens", "count")
-    found = {name: value[name] for name in names if isinstance(value.get(name), int)}
+    found = {name: value[name] for name in names if type(value.get(name)) is int}
+    if min(found.values(), default=0) < 0:
+        return None  # damaged
     return {"count": 0, **found} if "size" in found and "tokens" in found else None
