@@ -528,3 +528,18 @@ def test_no_program_and_no_variable_of_anybody_takes_part_in_asking_git(
     assert write_document(str(repository), NAME, TEXT).written
     assert not ran.exists()
     assert not (tmp_path / "trace").exists()
+
+
+@POSIX_ONLY
+@pytest.mark.parametrize("relative", [".", "", "docs"])
+def test_a_git_of_the_project_is_not_the_one_that_is_asked(repository, monkeypatch, relative):
+    mark = repository.parent / "mark"
+    for folder in (repository, repository / "docs"):
+        folder.mkdir(exist_ok=True)
+        (folder / "git").write_text(f"#!/bin/sh\n: >'{mark}'\nexit 0\n")
+        (folder / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{relative}:{os.environ['PATH']}")
+    monkeypatch.chdir(repository)
+
+    assert write_document(str(repository), NAME, TEXT).written
+    assert not mark.exists()

@@ -234,9 +234,12 @@ def _tracked(path: str) -> bool:
 def _git(path: str, *arguments: str) -> bool | None:
     """Return what git answers about the file, None when it has no answer: missing, slow, or not willing."""
     folder, name = os.path.split(path)
-    # Nothing of the repository's own configuration runs, and no variable leads to another repository.
+    # Nothing of the repository's own configuration runs, no variable leads to another repository, and a relative folder
+    # of PATH, which a repository's settings may have put there, would hold the repository's own git.
     safe = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    places = env.get("PATH", os.defpath).split(os.pathsep)
+    env["PATH"] = os.pathsep.join(filter(os.path.isabs, places))
     try:
         run = subprocess.run(
             [platforms.started_as("git", env), *safe, *arguments, "--", name],
