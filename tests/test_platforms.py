@@ -16,9 +16,11 @@ import pytest
 
 from keepthread import detached, platforms
 from keepthread.cli_output import make_sturdy
+from keepthread.engines import claude_program
 from keepthread.host import entries, events
 from keepthread.host.locations import config_dir, inside_any
 from keepthread.host.sessions import sanitised
+from keepthread.memory import keys
 
 
 @pytest.mark.parametrize(
@@ -290,3 +292,28 @@ def test_the_status_line_s_command_runs_in_git_bash_and_in_powershell() -> None:
         ["sh", "-c", f"printf '%s\\n' {awkward}"], capture_output=True, text=True
     )
     assert echoed.stdout.splitlines() == ["C:/Nate O'Hara $x/python.exe", "-I", "C:/k/s.py"]
+
+
+def test_a_repository_s_claude_is_refused_in_any_spelling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PATH may spell the project otherwise than the host does, where case does not count."""
+    program(tmp_path / "Proj", "claude")
+    own = program(tmp_path / "bin", "claude")
+    env = {
+        "HOME": str(tmp_path / "home"),
+        "PATH": os.pathsep.join([str(tmp_path / "Proj"), str(tmp_path / "bin")]),
+    }
+    spelt = str(tmp_path / "PROJ")
+    real = platforms.real_place
+    monkeypatch.setattr(platforms, "real_place", lambda path: real(path).lower())
+
+    assert claude_program.program(env, spelt, "darwin") == own
+
+
+def test_names_in_decomposed_letters_are_the_same_key_or_none(tmp_path: Path) -> None:
+    """macOS may hand back a name in another form than it was given: one of the two is refused, never a second entry."""
+    composed, decomposed = "caf\u00e9.md", "cafe\u0301.md"
+
+    assert keys.broken_rule(composed) == ""
+    assert keys.broken_rule(decomposed)

@@ -100,7 +100,7 @@ def _as_spelt_by_disk(path: str) -> str:
     try:
         import fcntl
 
-        fd = os.open(path, os.O_RDONLY)
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe has no writer
     except (ImportError, OSError):
         return path  # it is not there, or may not be read: as it was spelt
     try:

@@ -60,7 +60,7 @@ def _at_work(env: Mapping[str, str], project: str) -> Iterator[str]:
     for folder in (project, env.get("CLAUDE_PROJECT_DIR", ""), env.get("PWD", "")):
         if folder:
             yield os.path.normpath(folder)
-            yield os.path.realpath(folder)
+            yield platforms.real_place(folder)
 
 
 def _roots(starts: list[str], home: str) -> set[str]:
@@ -69,14 +69,14 @@ def _roots(starts: list[str], home: str) -> set[str]:
     The home folder may be a repository, or a place to work in; its programs are its user's all the same.
     """
     named = [folder for start in starts for folder in (start, git_root(start)) if folder]
-    roots = {os.path.realpath(folder) for folder in named}
-    kept = os.path.realpath(home) if home else ""
+    roots = {platforms.real_place(folder) for folder in named}
+    kept = platforms.real_place(home) if home else ""
     return {root for root in roots if not kept or not _is_within(kept, root)}
 
 
 def _is_bin_above(folder: str, starts: list[str]) -> bool:
     """Return whether this is the node_modules/.bin of a folder at or above one at work, as npm puts them on PATH."""
-    for spelt in (os.path.normpath(folder), os.path.realpath(folder)):
+    for spelt in (os.path.normpath(folder), platforms.real_place(folder)):
         owner = spelt[: -len(_BIN)].rstrip(os.sep) or os.sep
         if spelt.endswith(os.sep + _BIN) and any(_is_within(start, owner) for start in starts):
             return True
@@ -85,9 +85,11 @@ def _is_bin_above(folder: str, starts: list[str]) -> bool:
 
 def _inside(path: str, roots: set[str]) -> bool:
     spelt = os.path.normpath(path)
-    placed = os.path.join(os.path.realpath(os.path.dirname(spelt)), os.path.basename(spelt))
+    placed = os.path.join(platforms.real_place(os.path.dirname(spelt)), os.path.basename(spelt))
     return any(
-        _is_within(here, root) for here in (spelt, placed, os.path.realpath(path)) for root in roots
+        _is_within(here, root)
+        for here in (spelt, placed, platforms.real_place(path))
+        for root in roots
     )
 
 

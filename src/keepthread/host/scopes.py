@@ -6,6 +6,7 @@ import hashlib
 import os
 from typing import NamedTuple
 
+from keepthread import platforms
 from keepthread.errors import KeepthreadError
 
 SCOPES = ("user", "project", "local")
@@ -47,7 +48,7 @@ def place(scope: str, config_dir: str, state: str, project: str = "") -> Place:
             f"There is no project for scope {scope} here", "Go to the project's folder first."
         )
     folder = os.path.join(project, ".claude")
-    if os.path.realpath(folder) == os.path.realpath(config_dir):
+    if platforms.real_place(folder) == platforms.real_place(config_dir):
         raise KeepthreadError(
             f"The settings of {project} are your user settings", "Use --scope user."
         )
