@@ -215,3 +215,11 @@ def test_every_field_is_documented_in_the_module():
 
     assert all(f"\n    {name}: " in (entries.__doc__ or "") for name in FIELDS)
     assert when("2026-01-31").tzinfo is timezone.utc
+
+
+def test_a_line_of_spaces_takes_no_longer_than_its_length():
+    """One that grew with the square of it would keep every start waiting; a comment ends a value all the same."""
+    parse(f"---\ndescription: a{' ' * 400}b # c\n---\n")
+    assert parse("---\ndescription: a  # b # c\n---\n").description == "a"
+    with pytest.raises(BadEntry, match="longer than"):
+        parse(f"---\ndescription: a{' ' * 1_000_000}b\n---\n")

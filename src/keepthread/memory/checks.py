@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from keepthread.memory import entries, index
@@ -84,8 +84,13 @@ class _One(NamedTuple):
     size: int
 
 
-def check(memories: Sequence[Memory]) -> list[Finding]:
-    """Return what is wrong in some memories, taken together, in order of their keys."""
+def check(memories: Sequence[Memory], held_back: Container[tuple[str, str]] = ()) -> list[Finding]:
+    """Return what is wrong in some memories, taken together, in order of their keys.
+
+    Args:
+        memories: the opened memories.
+        held_back: scope and key of entries that nothing is told of.
+    """
     found: list[Finding] = []
     read: list[_One] = []
     for memory in memories:
@@ -100,7 +105,9 @@ def check(memories: Sequence[Memory]) -> list[Finding]:
             except BadEntry:
                 continue  # told of by its row
         found += _unreachable(memory, rows.rows, [one for one in read if one.scope == memory.scope])
+    read = [one for one in read if (one.scope, one.key) not in held_back]
     found += [*_duplicates(read), *_contradictions(read), *_broken_links(read)]
+    found = [one for one in found if (one.scope, one.key) not in held_back]
     return sorted(found, key=lambda one: (one.key, one.scope, one.kind, one.detail))
 
 

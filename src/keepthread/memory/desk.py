@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keepthread import files, platforms, redact
 from keepthread.errors import KeepthreadError
+from keepthread.handoff import frame
 from keepthread.memory import entries, keys, places, trust
 from keepthread.memory.entries import Entry
 from keepthread.memory.errors import MemoryProblem
@@ -32,7 +33,8 @@ class Desk:
         place: where they lie.
         scope: "team" or "private" to see only that one.
         waiting: called with whoever holds a memory that has to be waited for.
-        trusted: leave out a team's memory that its user does not trust.
+        trusted: leave out a team's memory that its user does not trust, and entries whose author was not known when
+            he trusted it; what `listed` and `check` return is then fit for the model.
     """
 
     def __init__(
@@ -80,6 +82,25 @@ class Desk:
         decisions = trust.read(self.place.private_path)
         return trust.standing_now(decisions, root) == trust.TRUSTED
 
+    def _held_back(self, memory: Memory) -> set[str]:
+        """Return the keys of a memory that no session is shown."""
+        if not self._trusted or memory.scope != "team":
+            return set()
+        from keepthread.memory.prepare import author_name
+
+        root = os.path.realpath(memory.directory.path)
+        known = trust.known_authors(trust.read(self.place.private_path), root)
+        if known is None:
+            return set()
+        return {row.key for row in memory.rows().rows if author_name(row.author) not in known}
+
+    def _fit(self, text: str) -> str:
+        """Return a text of others as it may be shown to whoever asked."""
+        if not self._trusted:
+            return text
+        shown = frame.one_line(one_line(text, 8 * entries.LONGEST_FIELD))
+        return redact.text(shown, self.place.secrets)
+
     def holder(self, key: str) -> Memory:
         """Return the memory that holds a key.
 
@@ -117,8 +138,11 @@ class Desk:
         """Return every entry, the most relevant first: key, type, description, scope, expires."""
         found = []
         for memory in self.memories():
+            held_back = self._held_back(memory)
             for row in by_relevance(memory.rows().rows, memory.now()):
-                told = f"(unreadable: {row.problem})" if row.problem else row.description
+                if row.key in held_back:
+                    continue
+                told = f"(unreadable: {row.problem})" if row.problem else self._fit(row.description)
                 found.append(
                     {
                         "key": row.key,
@@ -145,14 +169,16 @@ class Desk:
         from keepthread.memory.checks import check
 
         memories = self.memories()
-        found = check(memories)
+        found = check(
+            memories, {(one.scope, key) for one in memories for key in self._held_back(one)}
+        )
         behind = {one.scope for one in found if one.kind == "behind"}
         for memory in memories:
             if memory.scope in behind:
                 with suppress(OSError, MemoryProblem):  # the next change makes it anew
                     memory.reindex()
                     found = [_mended(one, memory.scope) for one in found]
-        return found
+        return [one._replace(key=self._fit(one.key), detail=self._fit(one.detail)) for one in found]
 
     def take_over(self, folder: str, share: bool, author: str) -> list[Imported]:
         """Add what the host noted: to the user's own memory, or where it belongs by its type when `share` is set."""

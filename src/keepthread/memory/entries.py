@@ -137,7 +137,7 @@ def _scalar(block: _Block) -> str:
         if not re.fullmatch(r"'(?:[^']|'')*'", text):
             raise BadEntry(f"the quotes of {block.key!r} are not closed", block.line)
         return text[1:-1].replace("''", "'")
-    return re.sub(r"[ \t]+#.*", "", text)
+    return re.sub(r"(?<![ \t])[ \t]+#.*", "", text)
 
 
 def _quoted(text: str, block: _Block) -> str:

@@ -12,7 +12,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -37,6 +36,7 @@ _READ = 16_000  # characters of it that are looked at
 _LINE = 160
 _MOST_AUTHORS = 500
 _MOST_FOLDERS = 500
+_DAY = 86_400  # seconds
 _GRAIN = 0.012  # seconds: what changes twice within it may bear one time
 
 
@@ -90,7 +90,7 @@ def _head(root: str, count: int, authors: list[tuple[str, int]], folders: list[l
 @lru_cache(4096)
 def author_name(written: str) -> str:
     """Return an author as he is shown and known: of a long name the beginning counts."""
-    return one_line(frame.one_line(redact.text(written)), 80)
+    return redact.text(one_line(frame.one_line(redact.text(written)), 80))
 
 
 def _folders(root: str, rows: Sequence[IndexRow], started: int) -> list[list[Any]]:
@@ -142,7 +142,9 @@ def _told(row: IndexRow, secrets: Sequence[str]) -> str:
 
 
 def _plain(text: str, limit: int, secrets: Sequence[str]) -> str:
-    return frame.one_line(one_line(redact.text(text, secrets), limit))
+    # Once more at the end: what is taken out as invisible may have split a secret.
+    shown = frame.one_line(one_line(redact.text(text, secrets), limit))
+    return redact.text(shown, secrets)
 
 
 def _text(memory: Memory, row: IndexRow, secrets: Sequence[str]) -> str:
@@ -154,7 +156,7 @@ def _text(memory: Memory, row: IndexRow, secrets: Sequence[str]) -> str:
         body = entries.decoded(data, row.key).body
     except (OSError, MemoryProblem):
         return ""  # gone since it was listed
-    body = visible(redact.text(body[:_READ], secrets)).strip()
+    body = redact.text(visible(redact.text(body[:_READ], secrets)), secrets).strip()
     lines = [line.rstrip() for line in body.split("\n")]
     whole = "\n".join(line for n, line in enumerate(lines) if line or (n and lines[n - 1]))
     cut = whole if len(whole) <= _BODY else whole[:_BODY].rpartition(" ")[0].rstrip() + " …"
@@ -165,10 +167,12 @@ def _end(row: IndexRow) -> int:
     """Return the second after which an entry is over, 0 when it never is."""
     if not row.expires:
         return 0
-    end = entries.when(row.expires)
-    if len(row.expires) == 10:  # a date lasts until its end
-        end += timedelta(days=1)
-    return max(1, int(end.timestamp()))
+    end = int(entries.when(row.expires).timestamp())
+    if (
+        len(row.expires) == 10
+    ):  # a date lasts until its end; the calendar's last one has no day behind it
+        end += _DAY
+    return max(1, end)
 
 
 def _json(value: Any) -> bytes:

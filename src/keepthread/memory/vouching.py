@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections import Counter
 from typing import Any, NamedTuple
 
-from keepthread import platforms
 from keepthread.errors import KeepthreadError
+from keepthread.host.locations import git_root
 from keepthread.memory import prepare, trust
 from keepthread.memory.desk import author_of
+from keepthread.memory.git import Git, GitFailed
 from keepthread.memory.git_files import remotes_around
 from keepthread.memory.places import Place, open_memory
 from keepthread.memory.prepare import author_name
@@ -67,7 +67,7 @@ def offer(place: Place) -> Offer:
     decisions = trust.read(place.private_path)
     standing = trust.standing(decisions, root, remotes)
     writers = dict(Counter(author_name(row.author) for row in rows).most_common())
-    committers = _committers(root) if remotes is not None else []
+    committers = _committers(root, place.project) if remotes is not None else []
     known = trust.known_authors(decisions, root)
     new: list[str] = []
     if standing == trust.TRUSTED and known is not None:
@@ -105,24 +105,19 @@ def _decide(place: Place, told: Offer, *, trusted: bool, authors: Any) -> None:
     )
 
 
-def _committers(root: str) -> list[str]:
-    """Return who committed something below a folder, as git knows; without git, nobody."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    command = ["--no-pager", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false"]
-    command += ["log", f"-n{_COMMITS}", "--no-show-signature", "--format=%an", "--", "."]
+def _committers(root: str, project: str) -> list[str]:
+    """Return who committed something below a folder, as git knows; without git, nobody.
+
+    The folder is another's: started in it, git could take it for a repository and its files for a configuration.
+    """
+    top = git_root(root)
+    arguments = ("log", f"-n{_COMMITS}", "--no-show-signature", "--format=%an", "--")
     try:
-        run = subprocess.run(
-            [platforms.started_as("git", env), *command],
-            cwd=root,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_PATIENCE,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        git = Git(top, project)
+        ran = git.run(*arguments, os.path.relpath(root, top), seconds=_PATIENCE)
+    except (OSError, ValueError, GitFailed):
         return []
-    names = run.stdout.decode("utf-8", "replace").split("\n") if run.returncode == 0 else []
+    names = ran.out.decode("utf-8", "replace").split("\n") if ran.code == 0 else []
     return sorted({author_name(name) for name in names if name.strip()})
 
 
