@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from keepthread.economy import spill_shapes
 from keepthread.host.entries import entries_for
 from tests.support import counts
 from tests.support.hook_runs import ROOT
@@ -210,6 +211,53 @@ def test_what_the_next_edit_needs_or_nobody_knows_is_never_touched(
 def test_logs_and_other_commands_are_no_files_to_be_edited(hook: Hook, command: str) -> None:
     """So they are shortened."""
     assert hook.run(bash(LOG, tool_input={"command": command})) is not None
+
+
+FILES = """cat x.py; git status
+cat x.py && make
+for f in a.py b.py; do echo $f; cat $f; done
+if [ -f x.py ]; then cat x.py; fi
+(cd src && cat x.py)
+/bin/cat x.py
+sudo cat /etc/x.conf 2>/dev/null
+sed '1,20!d' x.py
+awk 'NR>=1 && NR<=400' x.py
+find . -name '*.py' | xargs cat
+find . -name '*.py' -exec cat {} +
+grep -n '' x.py
+grep -A200 'class X' x.py
+python3 -c "print(open('x.py').read())"
+jq . package.json
+cat -n x.py | sed -n 1,400p"""
+OTHERS = """cat a.py > b.py && make
+make 2>&1 | tail -500
+git log | cat
+npm test 2>&1 | sed 's/x/y/'
+grep -rn name src
+awk '{print $1}' x.py | sort
+git commit -m "Mend it; cat x.py is now whole"
+"""
+WRITING = "cat > x.py <<'EOF'\nhead x\ncat y.py\nEOF\npython x.py"
+
+
+@pytest.mark.parametrize("command", FILES.split("\n"))
+def test_a_command_shows_files_however_it_is_written_and_whatever_else_it_does(
+    command: str,
+) -> None:
+    """The next edit may need what it showed."""
+    assert spill_shapes.shows_a_file(command)
+
+
+@pytest.mark.parametrize("command", [*OTHERS.splitlines(), WRITING, "<<A\n" * 50_000, None])
+def test_a_command_that_shows_no_file_is_told_from_one_that_does(command: object) -> None:
+    """Though the same words stand in it."""
+    assert not spill_shapes.shows_a_file(command)
+
+
+def test_what_is_past_all_measure_is_left_to_the_host(hook: Hook) -> None:
+    """To look through it would take longer than a hook has."""
+    assert hook.run(event("mcp__tracker__list", "line\n" * 400_001)) is None
+    assert hook.stored() == []
 
 
 @pytest.mark.parametrize(

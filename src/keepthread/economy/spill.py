@@ -18,6 +18,7 @@ COUNTED = 500  # characters; smaller results are neither counted nor shortened
 _ROOM = 4_000  # characters of a short form, but for what its lines of ours need
 _CHARS, _TURN_CHARS = 8_000, 200_000
 _LEAST = 2_000
+_MOST = 2_000_000  # larger ones would take longer than a hook may; the host cuts those itself
 _CROWDED = 4  # past the turn's total the limit is a fourth
 _OFF = ("0", "false", "no", "off")
 
@@ -45,11 +46,11 @@ class Spilled:
 
 
 def candidate(raw: Mapping[str, object]) -> Found | None:
-    """Return the text of an event's result and its way back, None when it is small or to be left alone."""
+    """Return the text of a result and its way back, None when it is small, past all measure, or to be left alone."""
     found = spill_shapes.readable(
         raw.get("tool_name"), raw.get("tool_input"), raw.get("tool_response")
     )
-    return found if found is not None and len(found[0]) >= COUNTED else None
+    return found if found is not None and COUNTED <= len(found[0]) <= _MOST else None
 
 
 def limits(settings: Mapping[str, Any], env: Mapping[str, str]) -> Limits | None:

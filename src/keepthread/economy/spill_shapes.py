@@ -29,12 +29,27 @@ _READS = re.compile(
 )
 # Commands that print files: what one of them shows may be edited next.
 _SHOWS = re.compile(
-    r"(?:cat|bat|head|tail|nl|less|more|sed\s+-n|git\s+(?:-C\s+\S+\s+)?show\s+[\w./~^@{}-]*:|Get-Content|type)\b.*",
+    r"(?:/\S*/)?(?:(?:cat|bat|batcat|head|tail|tac|nl|less|more|sed|gc|Get-Content)\s+[^=\s]"
+    r"|type\s+\S+\.\w|awk\b.*(?:\bF?NR\b|/\s*,\s*/)|git\s+(?:-C\s+\S+\s+)?(?:show\s+[\w./~^@{}-]*:|cat-file\s)"
+    r"|(?:find|fd)\b.*\s-(?:exec|x)\s+(?:cat|head|tail|sed)\b|(?:\S*grep|rg)\b.*\s-[nh]*[ABC]\s?\d{2,}"
+    r"|(?:\S*grep|rg)\s+(?:-\S+\s+)*(?:''|\"\"|(['\"]?)[.^$]\1)\s|jq\s+(?:-\S+\s+)*(['\"]?)\.\2\s+\S"
+    r"|python[\d.]*\s+-c\b.*\bprint\(\s*open\()",
     re.DOTALL,
 )
-_ASIDE = re.compile(
-    r"(?:cd|pushd|echo|printf|set|export|ls|pwd|true)\b.*|#.*|[A-Za-z_]\w*=\S*", re.DOTALL
+# What may stand before the command: of a loop, a group, another program that only starts it.
+_BEFORE = re.compile(
+    r"(?:[({!]\s*|(?:do|then|else|time|command|nice|sudo|env|timeout\s+\S+)\s+(?:-\S+\s+)*|[A-Za-z_]\w*=\S*\s+)+"
 )
+_EACH = re.compile(r"xargs\b.*\b(?:cat|head|tail|sed)\b", re.DOTALL)
+# What passes lines on, so that behind a pipe the file is still shown.
+_PASSES = re.compile(
+    r"(?:cat|bat|head|tail|tac|nl|less|more|sed|awk|cut|expand|fold|column|tr|Select-Object)\b"
+)
+_TO_FILE = re.compile(r"(?<![0-9&<])>{1,2}\s*(?![&>]|/dev/)\S")
+_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1(.*?)\n(?s:.*?)^\s*\2\s*$", re.MULTILINE)
+_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_SIGNS = re.compile(r"[&|;<>\n]")
+_COMMAND = 8_000  # characters of a command that are looked at
 _SEPARATORS = re.compile(r"&&|\|\||;|\n")
 _OF_PROGRAMS = re.compile(
     r"\.(?:log|out|err|jsonl|ndjson|csv|tsv|lock)\b|/tmp/|/var/log/|-lock\.", re.IGNORECASE
@@ -69,14 +84,27 @@ def readable(tool: object, given: object, response: object) -> Found | None:
 
 
 def shows_a_file(command: object) -> bool:
-    """Return whether a command does nothing but print files that may be edited next; logs and tables are none."""
+    """Return whether a command prints files that may be edited next, also among others; logs and tables are none."""
     if not isinstance(command, str):
         return False
-    steps = [step.strip() for step in _SEPARATORS.split(command) if step.strip()]
-    main = [step for step in steps if not _ASIDE.fullmatch(step)]
-    return bool(main) and all(
-        _SHOWS.fullmatch(step) and not _OF_PROGRAMS.search(step) for step in main
-    )
+    plain = _HEREDOC.sub(r"\3", command[:_COMMAND])
+    plain = _QUOTED.sub(lambda text: _SIGNS.sub(" ", text[0]), plain)
+    return any(map(_step_shows, _SEPARATORS.split(plain)))
+
+
+def _step_shows(step: str) -> bool:
+    if _TO_FILE.search(step) or _OF_PROGRAMS.search(step):
+        return False
+    first, *others = (_bare(part) for part in step.split("|"))
+    if others and _EACH.match(others[-1]):
+        return True
+    return bool(_SHOWS.match(first)) and all(map(_PASSES.match, others))
+
+
+def _bare(part: str) -> str:
+    text = part.strip()
+    before = _BEFORE.match(text)
+    return text[before.end() :] if before else text
 
 
 def _of_shell(response: Mapping[str, Any]) -> Found | None:
