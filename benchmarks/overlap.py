@@ -17,13 +17,14 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from keepthread.host.entries import ENTRIES
 from tests.client import story
 from tests.support.api import Answer, FakeApi, is_summariser
 from tests.support.client import Client
 from tests.support.fetch_client import fetch_client
 
 ROOT = Path(__file__).resolve().parent.parent
-EVENTS = ("PreCompact", "SessionStart", "SessionStart", "PostCompact", "UserPromptSubmit")
+EVENTS = tuple(entry.event for entry in ENTRIES)
 SLACK = 0.3  # seconds that keepthread may add
 JOIN = 3.0  # seconds SessionStart waits for a child that does not answer
 
