@@ -259,6 +259,35 @@ def test_every_benchmark_is_in_the_contributing_guide() -> None:
         assert ('"--check"' in code) == (f"benchmarks.{module}`" in checked), module
 
 
+def test_nothing_but_one_module_of_the_engines_talks_to_the_network() -> None:
+    """docs/security.md says so: no telemetry, no look for updates."""
+    network = {
+        "aiohttp",
+        "asyncio.streams",
+        "ftplib",
+        "http.client",
+        "httpx",
+        "requests",
+        "smtplib",
+        "socket",
+    }
+    network |= {"socketserver", "ssl", "urllib.request", "urllib3", "xmlrpc.client"}
+    talking = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        code = path.read_text(encoding="utf-8")
+        named = re.findall(
+            r"^\s*(?:import|from) ([\w.]+)(?: import ([\w, ]+))?", code, re.MULTILINE
+        )
+        modules = {part for module, names in named for part in (module, *_joined(module, names))}
+        talking |= {path.name} if modules & network else set()
+
+    assert talking == {"http.py"}
+
+
+def _joined(module: str, names: str) -> list[str]:
+    return [f"{module}.{name.strip()}" for name in names.split(",") if name.strip()]
+
+
 def test_the_picture_of_the_report_is_one_of_a_page_that_can_still_be_made(tmp_path: Path) -> None:
     """python -m tests.support.report_picture makes it anew; its pixels depend on the fonts at hand."""
     page = report_picture.make_report(tmp_path).read_text(encoding="utf-8")
