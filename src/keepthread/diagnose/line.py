@@ -1,18 +1,13 @@
-"""The status line on a terminal, and what has to stand in the host's settings for it."""
+"""The status line on a terminal."""
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 from collections.abc import Mapping
 
-from keepthread import resources
 from keepthread.diagnose.status import session_here
 from keepthread.economy.forecast import model_here
 from keepthread.economy.line import status_line
 from keepthread.economy.pace import pace
-from keepthread.host.entries import posix_command, windows_command
 from keepthread.host.in_force import settings_env
 from keepthread.host.locations import config_dir, project_root
 
@@ -28,11 +23,3 @@ def line_here(env: Mapping[str, str], cwd: str) -> str:
     seen = {name: one.value for name, one in settings_env(env, folder, project).items()}
     model = model_here(env, folder, project, pace(path)) if path else ""
     return status_line({"transcript_path": path, "cwd": cwd, "model": {"id": model}}, session, seen)
-
-
-def settings_snippet() -> str:
-    """Return the settings that make the host show the line, as JSON."""
-    script = os.path.join(resources.folder("hooks"), "status_line.py")
-    windows = windows_command(sys.executable, script)
-    command = windows if os.name == "nt" else posix_command(sys.executable, script)
-    return json.dumps({"statusLine": {"type": "command", "command": command}}, indent=2)

@@ -22,7 +22,7 @@ from keepthread.handoff.document import traces, why_left_alone
 from keepthread.handoff.inject import read_json
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.schema import validate
-from keepthread.handoff.store import CONTEXT, INDEX, load, read_worker, sessions
+from keepthread.handoff.store import CONTEXT, HANDOFF, INDEX, load, read_worker, sessions
 from keepthread.handoff.units import units
 from keepthread.host.config import Config
 from keepthread.host.config import load as load_config
@@ -50,12 +50,13 @@ class Status(NamedTuple):
         calls_last_hour, max_calls_per_hour, spent_today_usd, max_usd_per_day
         document: {path, written, left_alone}
         last_failure: {time, event, reason, mended}
-    `stored` is the handoff itself; `about_context` are lines for people; `problems` are values that cannot be used, and
-    what is stored and cannot be read.
+    `stored` is the handoff itself, `damaged` that one is there and cannot be read; `about_context` are lines for
+    people; `problems` are values that cannot be used.
     """
 
     shape: dict[str, Any]
     stored: Handoff | None
+    damaged: bool
     about_context: list[str]
     problems: list[str]
 
@@ -68,11 +69,7 @@ def read_status(env: Mapping[str, str], cwd: str) -> Status:
     """
     folder, state, project = config_dir(env), state_dir(env), project_root(env, cwd)
     session, path = session_here(env, folder, cwd)
-    handoff = load(state, session) if session else None
-    problems = []
-    if handoff is not None and validate(handoff):
-        handoff = None
-        problems.append("The stored handoff is damaged; the next one takes its place")
+    handoff, damaged = _stored(state, session)
     worker = read_worker(state, session) if session else None
     transcript = _transcript(path)
     spent, config = spending(state), load_config(env, folder)
@@ -95,7 +92,17 @@ def read_status(env: Mapping[str, str], cwd: str) -> Status:
         "document": _document(handoff, config),
         "last_failure": _last_failure(state),
     }
-    return Status(shape, handoff, about, [*problems, *config.problems])
+    return Status(shape, handoff, damaged, about, list(config.problems))
+
+
+def _stored(state: str, session: str) -> tuple[Handoff | None, bool]:
+    """Return the session's handoff, and whether there is one that cannot be read."""
+    if not session:
+        return None, False
+    handoff = load(state, session)
+    if handoff is not None and not validate(handoff):
+        return handoff, False
+    return None, os.path.lexists(os.path.join(session_dir(state, session), HANDOFF))
 
 
 def session_here(env: Mapping[str, str], folder: str, cwd: str) -> tuple[str, str]:

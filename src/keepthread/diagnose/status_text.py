@@ -57,6 +57,9 @@ def _about_session(found: Status) -> Iterator[str]:
 
 
 def _about_handoff(found: Status) -> Iterator[str]:
+    if found.damaged:
+        yield "Handoff      damaged, or of another version; the next one takes its place"
+        return
     if found.stored is None:
         yield "Handoff      none yet; the next compaction or `keepthread handoff` writes one"
         return
