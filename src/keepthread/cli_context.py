@@ -1,4 +1,4 @@
-"""The commands about the context: where it is compacted, and the line for the host's status line."""
+"""The commands about the context: where it is compacted, and the host's status line."""
 
 from __future__ import annotations
 
@@ -27,8 +27,35 @@ def thresholds(model: str, as_json: bool) -> None:
 @click.option(
     "--snippet", is_flag=True, help="Print what belongs into the host's settings to show the line."
 )
-def statusline(snippet: bool) -> None:
-    """Print the line that the host's status line would show for the session at hand."""
-    from keepthread.diagnose.line import line_here, settings_snippet
+@click.option("--install", is_flag=True, help="Make it the host's status line.")
+@click.option("--remove", is_flag=True, help="Take it out of the host's settings again.")
+@click.option(
+    "--scope",
+    type=click.Choice(["user", "project", "local"]),
+    default=None,
+    help="Whose settings file is edited; user by default.",
+)
+@click.option("--dry-run", is_flag=True, help="Print the change as a diff and write nothing.")
+def statusline(
+    snippet: bool, install: bool, remove: bool, scope: str | None, dry_run: bool
+) -> None:
+    """Print the line that the host's status line would show for the session at hand, or register it."""
+    if snippet + install + remove > 1:
+        raise click.UsageError("--snippet, --install and --remove exclude one another.")
+    if not (install or remove) and (scope or dry_run):
+        raise click.UsageError("--scope and --dry-run belong to --install and --remove.")
+    env, cwd = dict(os.environ), os.getcwd()
+    if install or remove:
+        from keepthread.installing import register_line, remove_line
 
-    say(settings_snippet() if snippet else line_here(dict(os.environ), os.getcwd()))
+        change = register_line if install else remove_line
+        report = change(env, cwd, scope=scope or "user", dry_run=dry_run)
+        say("\n".join(([report.diff] if report.diff else []) + report.notes))
+    elif snippet:
+        from keepthread.host.status_line_entry import snippet as text
+
+        say(text())
+    else:
+        from keepthread.diagnose.line import line_here
+
+        say(line_here(env, cwd))

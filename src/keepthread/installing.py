@@ -17,7 +17,15 @@ from keepthread import files
 from keepthread.handoff import exclude
 from keepthread.handoff.document import forget_document, traces
 from keepthread.handoff.store import sessions
-from keepthread.host import install, locations, manifest, plan, scopes, settings_file
+from keepthread.host import (
+    install,
+    locations,
+    manifest,
+    plan,
+    scopes,
+    settings_file,
+    status_line_entry,
+)
 from keepthread.host.locations import session_dir
 from keepthread.host.plan import Report
 from keepthread.host.profiles import applying
@@ -122,6 +130,38 @@ def clear_profiles(
         if one.settings in cleared and one.settings not in left:
             cleared[one.settings].notes.extend(_let_in(one, dry_run))
     return reports
+
+
+def register_line(
+    env: Mapping[str, str], cwd: str, *, scope: str = "user", dry_run: bool = False
+) -> Report:
+    """Make our line the host's status line; settings that are made for one person by it are kept out of git.
+
+    Raises:
+        KeepthreadError: as `host.status_line_entry.apply`.
+    """
+    command = status_line_entry.command_here()
+    report = status_line_entry.apply_here(command, env, cwd, scope=scope, dry_run=dry_run)
+    if scope != "local" or dry_run:
+        return report
+    return report._replace(notes=[*report.notes, *_kept_out_of_git(env, cwd)])
+
+
+def remove_line(
+    env: Mapping[str, str], cwd: str, *, scope: str = "user", dry_run: bool = False
+) -> Report:
+    """Take our status line out again; the line of a file that goes stands no longer in .git/info/exclude.
+
+    Raises:
+        KeepthreadError: as `host.status_line_entry.apply`.
+    """
+    state = locations.state_dir(env)
+    before = manifest.load_all(state)
+    report = status_line_entry.apply_here("", env, cwd, scope=scope, dry_run=dry_run)
+    left = {one.settings for one in manifest.load_all(state)}
+    gone = [one for one in before if one.settings == report.settings_path not in left]
+    more = [note for one in gone for note in _let_in(one, dry_run)]
+    return report._replace(notes=[*report.notes, *more])
 
 
 def may_purge(env: Mapping[str, str], cwd: str, scope: str) -> str:

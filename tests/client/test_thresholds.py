@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from keepthread.host.thresholds import thresholds
+from keepthread.installing import register_line, remove_line
 from tests.support.api import Answer, FakeApi, is_talk
 from tests.support.client import MODEL, Client, python
 from tests.support.compaction_point import Setup, decisions
@@ -74,3 +75,16 @@ def test_the_client_shows_our_status_line(client: Client, api: FakeApi, tmp_path
     assert lines.read_text().splitlines()[-1] == (
         "context 42% of 200k | 83k to compaction | no handoff yet"
     )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a pseudo terminal is needed")
+def test_the_client_shows_the_status_line_that_was_registered(client: Client) -> None:
+    """Without any settings of its user's; the file goes with it."""
+    from tests.support.terminal import Terminal
+
+    register_line(client.environment(), str(client.project))
+    with Terminal(client) as terminal:
+        terminal.wait("context new | compacts at 167k | no handoff yet")
+    remove_line(client.environment(), str(client.project))
+
+    assert not (client.config / "settings.json").exists()

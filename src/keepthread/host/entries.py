@@ -66,6 +66,8 @@ OPTIONAL = (
 
 # Scripts of this and of every earlier version: what is recognised as ours when the manifest is lost.
 SCRIPTS = frozenset(entry.script for entry in (*ENTRIES, *OPTIONAL))
+# Not a hook: the host's setting `statusLine` runs it.
+LINE = "status_line.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,31 @@ def windows_command(python: str, script: str) -> str:
     return " ".join(shlex.quote(word.replace("\\", "/")) for word in (python, "-I", script))
 
 
+def line_command(python: str, hooks: str, *, windows: bool = False) -> str:
+    """Return the shell command that runs our status line; the arguments are those of `wanted`.
+
+    Raises:
+        KeepthreadError: as `wanted`.
+    """
+    for path in (python, hooks):
+        _check_path(path, windows=windows)
+    if windows:
+        return windows_command(python, hooks.rstrip("\\/") + "\\" + LINE)
+    return posix_command(python, hooks.rstrip("/") + "/" + LINE)
+
+
+def is_line(command: str) -> bool:
+    """Return whether a whole command has a form in which we ever shipped the status line."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return False  # quotes that do not close: nothing we ever wrote
+    if len(words) not in (3, 6):
+        return False
+    forms = (posix_command(words[0], words[2]), windows_command(words[0], words[2]))
+    return command in forms and bool(_script_of(words[0], words[2], {LINE}))
+
+
 def shipped_script(hook: Mapping[str, Any]) -> str:
     """Return the script that a hook object runs if it has a form that we ever shipped, else "".
 
@@ -177,11 +204,11 @@ def _posix_script(command: str) -> str:
     return _script_of(words[0], words[2])
 
 
-def _script_of(python: str, script: str) -> str:
+def _script_of(python: str, script: str, names: Collection[str] = SCRIPTS) -> str:
     folder, _, name = script.rpartition("/")
     interpreter = python.rpartition("/")[2]
     ours = (
-        name in SCRIPTS
+        name in names
         and folder.endswith("/keepthread/hooks")
         and re.fullmatch(r"python[0-9.]*w?(?:\.exe)?", interpreter, re.IGNORECASE)
     )

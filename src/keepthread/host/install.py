@@ -80,9 +80,9 @@ def install(
     wanted = entries.wanted(python, package_hooks, sources, features, windows=windows)
     program = program or _program_beside(python, windows=windows)
     texts = commands.bundled(command_folder or resources.folder("commands"), program)
-    planned = plan.run(
-        Goal(hooks=wanted, commands=texts), where, config_dir, state, dry_run=dry_run
-    )
+    line = entries.line_command(python, package_hooks, windows=windows)
+    goal = Goal(hooks=wanted, commands=texts, line=line, adds_line=False)
+    planned = plan.run(goal, where, config_dir, state, dry_run=dry_run)
     report = plan.report(planned, _installed(planned), dry_run=dry_run)
     more = [_PERSONAL] if scope == "project" else []
     more += [f"The plugin {name} runs the same hooks: remove one of the two" for name in doubled]
@@ -98,7 +98,7 @@ def uninstall(
     dry_run: bool = False,
     purge: bool = False,
 ) -> Report:
-    """Take our hooks and values out of the settings and, with the last of them, our commands out of their folder.
+    """Take what is ours out of the settings (hooks, values, status line) and, with the last of it, our commands.
 
     Foreign bytes stay as they are.
 
@@ -124,7 +124,7 @@ def uninstall(
 
 
 def _uninstall(where: Place, config_dir: str, state: str, *, dry_run: bool) -> Report:
-    goal = Goal(hooks=[], env={}, commands={})
+    goal = Goal(hooks=[], env={}, commands={}, line="")
     planned = plan.run(goal, where, config_dir, state, dry_run=dry_run)
     gone = [f"Hooks and commands of keepthread are out of {os.path.dirname(where.path)}"]
     if not planned.commands.changes:

@@ -47,7 +47,8 @@ class Written:
 class Manifest:
     """What is known of one settings file and of the slash commands.
 
-    `env` are the values written into its `env` block. `commands` maps names in the user's commands folder to the
+    `env` are the values written into its `env` block, `lines` the commands that our status line has there (two only
+    while one takes the place of the other). `commands` maps names in the user's commands folder to the
     sha256 of what was written; the settings files share them. `created_file`, `created_folder` (the one around the
     settings file) and `created_commands_folder` say that these were not there before; `excluded` that the file was
     named in the repository's .git/info/exclude.
@@ -62,9 +63,15 @@ class Manifest:
     commands: Mapping[str, str] = field(default_factory=dict)
     created_commands_folder: bool = False
     env: tuple[EnvValue, ...] = ()
+    lines: tuple[str, ...] = ()
     scope: str = "user"
     project: str = ""
     excluded: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether anything of ours stands in the settings by this record."""
+        return bool(self.hooks or self.env or self.lines)
 
     def owner(self, hook: Mapping[str, Any]) -> str:
         """Return the script of ours that a hook object runs, or "": exact equality with what was written."""
@@ -122,6 +129,7 @@ def _load(file: str) -> Manifest | None:
             commands=dict(raw["commands"]),
             created_commands_folder=raw["created_commands_folder"] is True,
             env=tuple(_value(one) for one in raw.get("env", ())),
+            lines=tuple(str(one) for one in raw.get("lines", ())),
             scope=str(raw.get("scope", "user")),
             project=str(raw.get("project", "")),
             excluded=raw.get("excluded") is True,
@@ -159,6 +167,7 @@ def save(state: str, manifest: Manifest) -> None:
             for one in manifest.hooks
         ],
         "env": [one._asdict() for one in manifest.env],
+        "lines": manifest.lines,
         "commands": dict(manifest.commands),
         "created_commands_folder": manifest.created_commands_folder,
     }

@@ -20,6 +20,7 @@ from keepthread.host import (
     commands,
     entries,
     env_splice,
+    line_splice,
     manifest,
     settings_file,
     settings_parse,
@@ -50,12 +51,20 @@ class Report(NamedTuple):
 class Goal(NamedTuple):
     """What of ours shall stand in a settings file afterwards; None leaves that part as it is.
 
-    `hooks` and `env` may be empty: nothing of ours. `commands` are texts by file name.
+    `hooks`, `env` and `line` may be empty: nothing of ours. `commands` are texts by file name. `line` is the command of
+    the host's status line; without `adds_line` only one of ours that stands there is brought up to date.
     """
 
     hooks: Sequence[Wanted] | None = None
     env: Mapping[str, str] | None = None
     commands: Mapping[str, bytes] | None = None
+    line: str | None = None
+    adds_line: bool = True
+
+    @property
+    def brings(self) -> bool:
+        """Whether something is to stand there that need not have been there before."""
+        return bool(self.hooks or self.env or (self.line and self.adds_line))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +92,7 @@ class Plan:
     @property
     def leaves_ours(self) -> bool:
         """Whether anything of ours stands in the settings afterwards."""
-        return bool(self.after.hooks or self.after.env)
+        return self.after.holds
 
 
 def run(goal: Goal, place: Place, config_dir: str, state: str, *, dry_run: bool) -> Plan:
@@ -171,7 +180,7 @@ def _edit(
     """Return the new bytes, the manifest that belongs to them (without commands), and notes."""
     absent = snapshot.data is None
     after = _manifest_of(snapshot, goal, known)
-    if absent and not goal.hooks and not goal.env:
+    if absent and not goal.brings:
         return None, after, []
     raw = b"{}\n" if snapshot.data is None else snapshot.data
     text, bom = settings_parse.decode(raw, snapshot.path)
@@ -181,10 +190,11 @@ def _edit(
         text = edits.hooks(text, goal.hooks)
     if goal.env or (goal.env is not None and known and known.env):
         text = edits.values(text, goal.env)
+    if goal.line is not None:
+        text = edits.line(text, goal.line, adds=goal.adds_line)
     created = absent or bool(known and known.created_file and any(held))
     data: bytes | None = (settings_parse.BOM if bom else b"") + text.encode("utf-8")
-    empty = not edits.after.hooks and not edits.after.env and text.strip() == "{}"
-    if created and empty:
+    if created and not edits.after.holds and text.strip() == "{}":
         data = None
     return data, replace(edits.after, created_file=created), edits.notes
 
@@ -192,28 +202,33 @@ def _edit(
 def _manifest_of(snapshot: Snapshot, goal: Goal, known: Manifest | None) -> Manifest:
     kept = known or Manifest(__version__, snapshot.path)
     if snapshot.data is None:  # what stood in it went with the file
-        kept = replace(kept, hooks=(), env=())
+        kept = replace(kept, hooks=(), env=(), lines=())
     hooks = kept.hooks if goal.hooks is None else tuple(Written.of(one) for one in goal.hooks)
     return replace(kept, version=__version__, settings=snapshot.path, hooks=hooks)
 
 
 class _Held(NamedTuple):
-    """Whether hooks and values of ours stand in a text."""
+    """Whether hooks, values and the status line of ours stand in a text."""
 
     hooks: bool
-    values: bool
+    values: bool = False
+    line: bool = False
+
+    @property
+    def tops(self) -> tuple[str, ...]:
+        """The containers that hold something of ours beside hooks."""
+        return ("", "env") if self.values else ("",) if self.line else ()
 
 
 def _held(text: str, path: str, known: Manifest | None) -> _Held:
-    if known is None or not (known.created_file or known.env):
-        return _Held(
-            hooks=bool(known and known.hooks), values=False
-        )  # nobody asks: spare the reading
+    if known is None or not (known.created_file or known.env or known.lines):
+        return _Held(hooks=bool(known and known.hooks))  # nobody asks: spare the reading
     document = settings_parse.parse(text, path)
     settings_parse.check_shape(document, path)
     groups = [group for event in document.get("hooks", {}).values() for group in event]
     hooks = any(manifest.owner(known, hook) for group in groups for hook in group["hooks"])
-    return _Held(hooks, bool(env_splice.ours(document, known.env)))
+    values = bool(env_splice.ours(document, known.env))
+    return _Held(hooks, values, bool(line_splice.ours(document, known.lines)))
 
 
 @dataclass(slots=True)
@@ -235,7 +250,7 @@ class _Edits:
             partial(_owner, self.known, self.after),
             partial(_keeps_timeout, self.known),
             self.known.containers if self.known else None,
-            ("", "env") if self.held.values else (),
+            self.held.tops,
         )
         self.after = replace(self.after, containers=edit.containers)
         self.notes += ["disableAllHooks is true: the host runs no hook"] * edit.hooks_disabled
@@ -245,12 +260,28 @@ class _Edits:
     def values(self, text: str, values: Mapping[str, str]) -> str:
         """Return the text with exactly these values of ours."""
         containers = self.after.containers
-        shared = {*containers.created, *containers.empty} - {"env"} if self.held.hooks else set()
+        shared = self._held_by_hooks() - {"env"} | ({""} if self.held.line else set())
         known = self.known.env if self.known else ()
         edit = env_splice.edit(text, self.path, values, known, containers, shared)
         self.after = replace(self.after, containers=edit.containers, env=edit.written)
         self.notes += edit.notes
+        self.held = self.held._replace(values=bool(edit.written))
         return edit.text
+
+    def line(self, text: str, command: str, *, adds: bool) -> str:
+        """Return the text with this status line of ours."""
+        shared = self._held_by_hooks() | set(self.held.tops)
+        known = self.known.lines if self.known else ()
+        containers = self.after.containers
+        edit = line_splice.edit(text, self.path, command, known, containers, shared, adds=adds)
+        lines = (edit.command,) if edit.command else ()
+        self.after = replace(self.after, containers=edit.containers, lines=lines)
+        self.notes += edit.notes
+        return edit.text
+
+    def _held_by_hooks(self) -> set[str]:
+        containers = self.after.containers
+        return {*containers.created, *containers.empty} if self.held.hooks else set()
 
 
 def _owner(known: Manifest | None, after: Manifest, hook: Mapping[str, Any]) -> str:
@@ -288,14 +319,14 @@ def _record(plan: Plan, state: str) -> None:
     old = plan.before or Manifest(__version__, plan.place.path)
     hooks = tuple(dict.fromkeys(old.hooks + plan.after.hooks))
     values = tuple(dict.fromkeys(old.env + plan.after.env))
+    lines = tuple(dict.fromkeys(old.lines + plan.after.lines))
     names = {**old.commands, **plan.after.commands}
     containers = Containers(
         plan.after.containers.created | old.containers.created,
         {**plan.after.containers.empty, **old.containers.empty},
     )
-    manifest.save(
-        state, replace(plan.after, hooks=hooks, env=values, commands=names, containers=containers)
-    )
+    both = replace(plan.after, hooks=hooks, env=values, lines=lines)
+    manifest.save(state, replace(both, commands=names, containers=containers))
 
 
 def _finish(plan: Plan, config_dir: str, state: str) -> None:

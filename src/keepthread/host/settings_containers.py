@@ -45,12 +45,16 @@ class Keeper:
         path = f"{parent}/{key}".lstrip("/")
         part = listing.find(key)
         if part is None:
-            if not listing.parts and parent not in self._created:
-                self._empty.setdefault(parent, listing.text())
+            self.add(listing, parent, key, value, base)
             self._created.add(path)
-            listing.append(key, value, base, self.style)
         elif path not in self._created and not Listing.of(part.value).parts:
             self._empty.setdefault(path, part.value)
+
+    def add(self, listing: Listing, parent: str, key: str, value: Any, base: str) -> None:
+        """Append a member; the text of a parent that was empty is noted."""
+        if not listing.parts and parent not in self._created:
+            self._empty.setdefault(parent, listing.text())
+        listing.append(key, value, base, self.style)
 
     def drop_if_idle(self, listing: Listing, part: Part, path: str) -> None:
         """Remove a container of ours that holds nothing any more; one that was empty gets its text back."""
