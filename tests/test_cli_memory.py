@@ -358,3 +358,20 @@ def test_what_was_typed_for_an_impossible_key_is_kept_too(run):
         assert kept.name.startswith("unsaved-")
         assert kept.name.isprintable()
         assert kept.read_text() == "long story"
+
+
+def test_what_was_typed_twice_for_one_key_is_kept_twice_and_a_secret_key_nowhere(run):
+    """A second refusal does not cost the first text; the name of the file gives nothing away."""
+    run("init")
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    told = [run("add", "CON", text, "--type", "project", code=1).err for text in ("one", "two")]
+    kept = [Path(one.partition("Your text is kept in ")[2].splitlines()[0]) for one in told]
+
+    assert [path.read_text() for path in kept] == ["one", "two"]
+    assert token not in run("add", f"{token}.md", "x", "--type", "project", code=1).err
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="no /proc here")
+def test_a_folder_where_none_can_be_made_is_refused_in_words(run):
+    """There are folders in which nothing can be made though they are there."""
+    assert "bug" not in run("init", "--dir", "/proc/team", code=1).err

@@ -372,3 +372,17 @@ def test_the_module_needs_nothing_but_os_and_errno():
     )
 
     assert set(run.stdout.split()) <= {"keepthread", "keepthread.files", "errno", "__future__"}
+
+
+def test_a_folder_that_its_parent_does_not_take_is_an_error_of_the_system(tmp_path, monkeypatch):
+    """/proc answers "no such file" for whatever is made in it."""
+    real = os.mkdir
+
+    def refuse(path, *rest):
+        if path.endswith("x"):
+            raise FileNotFoundError(errno.ENOENT, "no such file", path)
+        real(path, *rest)
+
+    monkeypatch.setattr(os, "mkdir", refuse)
+    with pytest.raises(FileNotFoundError):
+        files.make_private(str(tmp_path / "a" / "x"))

@@ -329,6 +329,10 @@ def test_where_keepthread_is_off_nothing_is_shown(team, env):
     assert team.begin(**env).stdout == ""
     event = team.event("team_memory", source="startup", agent_id="x")
     assert team.run("team_memory", event).stdout == ""
+    team.variables(OFF_PROJECTS=f"/elsewhere,{team.project}")
+    assert team.begin().stdout == ""
+    team.variables(OFF_PROJECTS="/elsewhere")
+    assert "I like tabs" in team.begin().context
 
 
 def test_what_fits_the_branch_comes_first(team):

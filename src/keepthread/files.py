@@ -39,17 +39,26 @@ def make_private(folder: str) -> None:
         OSError: it cannot be created, or something that is no folder stands there.
     """
     try:
-        os.mkdir(folder, PRIVATE_FOLDER)
-    except FileNotFoundError:
-        parent = os.path.dirname(folder)
-        if parent in ("", folder):
-            raise
-        _make_missing(parent)
-        make_private(folder)
+        if not _made(folder):
+            _make_missing(os.path.dirname(folder))
+            os.mkdir(
+                folder, PRIVATE_FOLDER
+            )  # there are parents in which nothing can be made, as /proc
     except FileExistsError:
         if not os.path.isdir(folder):
             raise
         _tighten_folder(folder)
+
+
+def _made(folder: str) -> bool:
+    """Make a folder; return whether its parent was there."""
+    try:
+        os.mkdir(folder, PRIVATE_FOLDER)
+    except FileNotFoundError:
+        if os.path.dirname(folder) in ("", folder):
+            raise
+        return False
+    return True
 
 
 def write_private(path: str, data: bytes, *, mode: int = PRIVATE_FILE) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from keepthread.memory.importing import Imported
 
 _PATIENCE = 2.0  # seconds for git
+_MOST_UNSAVED = 50  # texts of one key that could not be stored
 
 
 class Desk:
@@ -189,14 +190,24 @@ class Desk:
 
     def keep_unsaved(self, key: str, text: str) -> str:
         """Write down what could not be stored, without the secrets in it; return where."""
-        files.make_private(os.path.dirname(self.place.private_path))
-        name = (
-            keys.repaired(key).replace("/", "-").encode()[:100].decode("utf-8", "ignore") or "entry"
-        )
-        path = os.path.join(self.place.state, "memory", f"unsaved-{name}")
+        folder = os.path.join(self.place.state, "memory")
+        files.make_private(folder)
+        name = keys.repaired(key).replace("/", "-").encode()[:100].decode("utf-8", "ignore")
+        if redact.text(key, self.place.secrets) != key or redact.text(name) != name:
+            name = ""  # a secret in the key is kept no more than one in the text
+        path = _free(os.path.join(folder, f"unsaved-{name or 'entry'}"))
         safe = redact.text(text, self.place.secrets).encode("utf-8", "replace")
         files.write_private(path, safe)
         return path
+
+
+def _free(path: str) -> str:
+    """Return the first name beside a path that is not taken, the last one when all are."""
+    for number in range(1, _MOST_UNSAVED + 1):
+        name = path if number == 1 else f"{path}.{number}"
+        if not os.path.lexists(name):
+            break
+    return name
 
 
 def _mended(one: Finding, scope: str) -> Finding:
