@@ -19,8 +19,15 @@ _LASTS = 7 * 86_400  # seconds after which a failure is history
 _TOLD = "told-"
 _LIMIT = 160  # characters
 _RUNS = (
-    "pre_compact", "session_start", "session_index", "team_memory", "post_compact", "user_prompt_submit", "session_end", "worker",
-)  # fmt: skip
+    "pre_compact",
+    "session_start",
+    "session_index",
+    "team_memory",
+    "post_compact",
+    "user_prompt_submit",
+    "session_end",
+    "worker",
+)
 # Reasons for which a worker's handoff stays partial although a model was to be asked.
 _REASONS = ("timeout", "no_login", "rate_limit", "overload", "overflow", "bad_answer", "cap")
 
