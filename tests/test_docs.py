@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import click
 import pytest
@@ -305,6 +306,18 @@ def test_every_slash_command_is_in_the_readme_and_the_reference() -> None:
     for path in Path(resources.folder("commands")).glob("*.md"):
         assert f"`/{path.stem}" in README
         assert f"`/{path.stem}" in REFERENCE
+
+
+def test_every_drawing_is_well_formed_and_says_what_it_shows() -> None:
+    """In words, for those who do not see it; in both colour schemes; nothing in it is fetched or run."""
+    for path in (ROOT / "docs").glob("*.svg"):
+        text = path.read_text(encoding="utf-8")
+        drawing = ElementTree.fromstring(text)
+        tags = {part.tag.rpartition("}")[2] for part in drawing.iter()}
+
+        assert {"title", "desc"} <= tags
+        assert "prefers-color-scheme: dark" in text
+        assert not tags & {"script", "image", "foreignObject", "a"}
 
 
 def test_the_readme_stays_a_page() -> None:

@@ -73,7 +73,10 @@ def install(scope: str, name: str, dry_run: bool, as_json: bool) -> None:
 )
 @json_option
 def uninstall(scope: str, dry_run: bool, purge: bool, as_json: bool) -> None:
-    """Take everything out again that install wrote, and nothing else."""
+    """Take everything out again that install wrote, and nothing else.
+
+    It names what it leaves, and asks about keepthread's own folder on a terminal.
+    """
     from keepthread.installing import may_purge, uninstall_here
 
     env, cwd = dict(os.environ), os.getcwd()
@@ -104,7 +107,7 @@ def _print_report(report: Any, as_json: bool) -> None:
     help="Keep it in one session only, by default the one at hand.",
 )
 def pin(text: str | None, session: str | None) -> None:
-    """Keep TEXT word for word through every compaction of this project's sessions."""
+    """Keep TEXT word for word through every compaction of this project's sessions; its worktrees share it."""
     from keepthread.ondemand import pin as keep
 
     if text is None and session:  # keepthread pin --session TEXT
@@ -200,7 +203,10 @@ def logs(follow: bool, session: str, since: str) -> None:
 @click.option("--show", is_flag=True, help="Name what was missed, not only how much.")
 @json_option
 def evaluate(paths: tuple[str, ...], jobs: int | None, show: bool, as_json: bool) -> None:
-    """Measure what compactions cost: what was needed after them, and what each text held of it."""
+    """Measure what compactions cost: what was needed after them, and what each text held of it.
+
+    PATH is a transcript or a folder of them. Nothing leaves the machine.
+    """
     from keepthread.evaluate.report import eval_text
 
     with _progress() as step:
@@ -216,7 +222,10 @@ def evaluate(paths: tuple[str, ...], jobs: int | None, show: bool, as_json: bool
     help="Where to write it; by default keepthread-report.html in the current folder.",
 )
 def report(out: str) -> None:
-    """Write a page of this project's sessions: what compactions cost, and what keepthread kept."""
+    """Write a page of this project's sessions: what compactions cost, and what keepthread kept.
+
+    It needs no network and holds no script.
+    """
     from keepthread.evaluate.page.write import write_report
 
     with _progress() as step:

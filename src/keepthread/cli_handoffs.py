@@ -105,7 +105,7 @@ def _taken(wish: Wish, form: Format, env: dict[str, str]) -> str:
     "--format", "form", type=_FORMATS, default="md", show_default=True, help=f"{_FORMAT_HELP}."
 )
 def show(session: str, listing: bool, form: str) -> None:
-    """Print the stored handoff of a session."""
+    """Print the stored handoff of a session. The newest twenty of each are kept."""
     from keepthread.carried import history, list_history, session_named
     from keepthread.diagnose.status import list_handoffs
     from keepthread.ondemand import Format, shown, stored

@@ -141,7 +141,10 @@ def show(key: str, scope: str, as_json: bool) -> None:
 @_scope
 @json_option
 def edit(key: str, text: tuple[str, ...], base: str, scope: str, as_json: bool) -> None:
-    """Change an entry: to TEXT, or to standard input, or in $EDITOR. Text without a head keeps the head it has."""
+    """Change an entry: to TEXT, or to standard input, or in $EDITOR. Text without a head keeps the head it has.
+
+    An entry that somebody else changed meanwhile is refused with the difference, and what you typed is kept.
+    """
     from keepthread.memory import desk
 
     with _desk(scope) as at:

@@ -17,7 +17,10 @@ from keepthread.errors import KeepthreadError
 @click.option("--yes", is_flag=True, help="Do not ask: for scripts.")
 @json_option
 def trust(revoke: bool, yes: bool, as_json: bool) -> None:
-    """Look at where the team's memory comes from and who wrote it, and say whether sessions are shown it."""
+    """Look at where the team's memory comes from and who wrote it, and say whether sessions are shown it.
+
+    Nothing of it is shown before that. --json without --yes only looks.
+    """
     from keepthread.memory import vouching
     from keepthread.memory.places import place_of
 
