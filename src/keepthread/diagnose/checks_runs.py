@@ -128,6 +128,7 @@ def _expected(begun: Sequence[_Session], place: Place) -> dict[str, set[str]]:
     compacted = {one.name for one in begun if one.compacted}
     keeps = place.config.session_memory != "off"
     long = {one.name for one in begun if one.size > 2 * NEW_BYTES and keeps}
+    long = long if len(long) > 1 else set()  # one may be a single turn, which its user broke off
     starts = compacted if "compact" in place.config.sources else set()
     return {
         "pre_compact": compacted,
