@@ -45,7 +45,7 @@ BARS = {
     "status": 2.0,
     "pins": 1.5,
     "logs": 5.0,
-    "doctor": 8.0,
+    "doctor": 2.0,
 }
 LINKED = ("handoff.md", "index.json", "host-summary.md")
 

@@ -448,6 +448,18 @@ def test_the_host_s_variables_are_notes(patient: Patient) -> None:
     assert "500k" in found["detail"]
 
 
+def test_keys_that_others_may_read_are_a_note(patient: Patient) -> None:
+    """The file is its user's own: doctor does not touch it."""
+    path = patient.config / ".env"
+    path.write_text("KEEPTHREAD_OPENAI_API_KEY=not-a-real-one\n")
+    path.chmod(0o644)
+    found = patient.checks()["keys"]
+    assert (found["ok"], found["fix"]) == (True, f"chmod 600 {path}")
+
+    patient.follow(found["fix"])
+    assert "keys" not in patient.checks()
+
+
 def test_another_configuration_folder_is_named_where_nothing_is_registered(
     patient: Patient,
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator
 
 from keepthread.diagnose.check import Check, Place, finding, listed, note
@@ -13,6 +14,7 @@ from keepthread.host.profiles.lint import Client
 from keepthread.host.profiles.views import lint_in_force
 
 _NAMED = 3
+_SECRET = "_API_KEY"
 
 
 def check(place: Place, version: str) -> Iterator[Check]:
@@ -25,7 +27,18 @@ def check(place: Place, version: str) -> Iterator[Check]:
         yield finding("enabled", False, "KEEPTHREAD_DISABLE is set", "Unset KEEPTHREAD_DISABLE")
     elif inside_any(place.project, place.config.off_projects):
         yield note("enabled", f"KEEPTHREAD_OFF_PROJECTS turns keepthread off in {place.project}")
+    if open_to_others(path) and any(name.endswith(_SECRET) for name in place.config.user):
+        detail = f"{path} holds keys, and other users of this machine may read it"
+        yield note("keys", detail, f"chmod 600 {shlex.quote(path)}")
     yield _host_values(place, version)
+
+
+def open_to_others(path: str) -> bool:
+    """Return whether others may read a file; on Windows its mode does not tell."""
+    try:
+        return os.name != "nt" and bool(os.stat(path).st_mode & 0o077)
+    except OSError:
+        return False  # not there
 
 
 def _host_values(place: Place, version: str) -> Check:

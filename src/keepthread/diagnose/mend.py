@@ -54,8 +54,9 @@ def _reinstalled(place: Place) -> Iterator[str]:
         try:
             install_here(place.env, place.cwd, scope=one.scope)
             yield f"registered again in {one.path}"
-        except KeepthreadError as problem:
-            yield f"could not be registered again: {problem.message}"
+        except (KeepthreadError, OSError) as problem:
+            why = problem.message if isinstance(problem, KeepthreadError) else problem.strerror
+            yield f"could not be registered again in {one.path}: {why}"
 
 
 def _is_faulty(one: registered.Settings, place: Place) -> bool:
