@@ -63,7 +63,7 @@ def by_facts(job: Job, transcript: Transcript, before: Memory | None, setting: S
     handoff = computed(job, transcript, previous, setting.secrets)
     handoff["meta"]["reason"], handoff["meta"]["engine"] = "engine_facts", "facts"
     extras = by_code(handoff, transcript, before["extras"] if before else None)
-    return _memory(handoff, extras, "facts", 0, setting.secrets)
+    return _memory(handoff, extras, "facts", 0, known_secrets(transcript, setting.secrets))
 
 
 def ask(
@@ -89,7 +89,7 @@ def ask(
         return Update(None, outcome.reason or "bad_answer", outcome.cost_usd, told)
     answer = cast(MemoryAnswer, outcome.answer.document)
     extras = by_model(answer, asking.known, result, asking.evidence)
-    memory = _memory(result, extras, "model", tokens, setting.secrets)
+    memory = _memory(result, extras, "model", tokens, asking.secrets)
     return Update(memory, "", outcome.cost_usd, told)
 
 
@@ -106,12 +106,13 @@ class _Asking:
         self.known = before["extras"] if before and before["form"] == "model" else None
         self.partial = computed(job, transcript, previous, setting.secrets)
         self.evidence = Evidence.from_transcript(transcript, self.partial)
+        self.secrets = known_secrets(transcript, setting.secrets)
         self.material = Material(
             self.partial,
             _news(transcript, previous),
             memory=told(self.known) if self.known else "",
             template="memory",
-            secrets=known_secrets(transcript, setting.secrets),
+            secrets=self.secrets,
         )
 
     def run(self) -> tuple[Handoff | None, Outcome]:
@@ -207,5 +208,6 @@ def _memory(
         "extras": extras,
         "handoff": deepcopy(handoff),
     }
-    # A model may join again what redaction parted, so the whole passes through it here, right before the disk.
+    # A model may join again what redaction parted, and the host's title of a session may name what its calls give away,
+    # so the whole passes through it here, right before the disk.
     return cast(Memory, redact.document(memory, secrets))
