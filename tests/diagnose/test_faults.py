@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from keepthread.host.entries import posix_command
 from tests.support.fake_claude import FakeClaude
 from tests.support.patient import Patient
 from tests.support.session import SESSION
@@ -221,6 +222,45 @@ def test_hooks_in_the_project_alone_are_an_installation(patient: Patient) -> Non
 
     assert "settings.local.json" in found["detail"]
     patient.follow(found["fix"])
+    assert patient.faults() == {}
+
+
+@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
+def test_a_program_that_a_repository_names_is_never_started(name: str, patient: Patient) -> None:
+    """Its settings may hold entries of our form; the host waits until the folder is trusted, and doctor for ever."""
+    evil = patient.project / "bin" / "python3"
+    script = patient.project / "keepthread" / "hooks" / "pre_compact.py"
+    for path in (evil, script):
+        path.parent.mkdir(parents=True)
+    evil.write_text(f"#!/bin/sh\ntouch '{patient.home}/started'\n")
+    evil.chmod(0o755)
+    script.write_text("")
+    handler = {"type": "command", "command": posix_command(str(evil), str(script)), "timeout": 75}
+    patient.edit(
+        patient.project / ".claude" / name,
+        lambda d: d.update(hooks={"PreCompact": [{"hooks": [handler]}]}),
+    )
+    found = patient.faults()
+    patient.run("doctor", "--fix")
+
+    assert set(found) == {"one installation"}
+    assert str(evil) in found["one installation"]["detail"]
+    assert not (patient.home / "started").exists()
+    patient.follow(found["one installation"]["fix"])
+    assert patient.faults() == {}
+
+
+def test_a_colleague_s_entries_in_the_project_are_no_fault_of_this_machine(
+    patient: Patient,
+) -> None:
+    """They name programs that are not here, and do nothing."""
+    command = posix_command("/home/eve/venv/bin/python", "/home/eve/keepthread/hooks/stop.py")
+    handler = {"type": "command", "command": command, "timeout": 10}
+    patient.edit(
+        patient.project / ".claude" / "settings.json",
+        lambda d: d.update(hooks={"Stop": [{"hooks": [handler]}]}),
+    )
+
     assert patient.faults() == {}
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from keepthread import __version__
+from keepthread import __version__, resources
 from keepthread.diagnose.check import INSTALL, Check, Place, finding, listed, note
 from keepthread.diagnose.registered import Settings
 from keepthread.engines.choose import AUTO, engines_for
@@ -18,7 +18,8 @@ from keepthread.host.profiles.client import version_of
 from keepthread.host.profiles.variable import older
 
 _PATIENCE = 15.0  # seconds for an interpreter to tell its version
-_ASK = "import keepthread; print(keepthread.__version__)"
+# As the hooks do: in a checkout the package lies beside their folder.
+_ASK = "import sys; sys.path[:0] = sys.argv[1:]; import keepthread; print(keepthread.__version__)"
 
 
 class Need(NamedTuple):
@@ -90,29 +91,33 @@ def _chosen(place: Place) -> str:
 
 def _interpreters(files: Sequence[Settings]) -> Check:
     """Say whether the interpreters of the entries have the keepthread that is running now."""
-    name = "environment"
-    entries = [entry for one in files for entry in one.entries]
-    pythons = list(dict.fromkeys(entry.python for entry in entries if entry.python))
+    named = [entry.named for one in files for entry in one.entries]
     told = []
-    for python in pythons:
-        if os.path.isfile(python) and not _is_own(python):
-            version = _version_in(python)
-            if not version:
-                told.append(f"{python} cannot load keepthread")
-            elif version != __version__:
-                told.append(f"{python} has keepthread {version}, and this is {__version__}")
+    for python, hooks in dict.fromkeys((one[0], os.path.dirname(one[-1])) for one in named if one):
+        if not os.path.isfile(python) or _is_own(python, hooks):
+            continue  # what is gone is told of by its own check
+        version = _version_in(python, hooks)
+        if not version:
+            told.append(f"{python} cannot load keepthread")
+        elif version != __version__:
+            told.append(f"{python} has keepthread {version}, and this is {__version__}")
     sound = f"keepthread {__version__}, {sys.executable}"
-    return finding(name, not told, listed(told) or sound, f"{INSTALL}, or ./install.sh again")
+    fix = f"{INSTALL}, or ./install.sh again"
+    return finding("environment", not told, listed(told) or sound, fix)
 
 
-def _is_own(python: str) -> bool:
-    return os.path.normcase(os.path.abspath(python)) == os.path.normcase(sys.executable)
+def _is_own(python: str, hooks: str) -> bool:
+    own = os.path.normcase(os.path.abspath(python)) == os.path.normcase(sys.executable)
+    return own and os.path.realpath(hooks) == os.path.realpath(resources.folder("hooks"))
 
 
-def _version_in(python: str) -> str:
+def _version_in(python: str, hooks: str) -> str:
+    """Return the version that a hook would load, "" when it would load none."""
+    source = os.path.join(os.path.dirname(hooks), "src")
+    command = [python, "-I", "-c", _ASK, *([source] if os.path.isdir(source) else [])]
     try:
         ran = subprocess.run(
-            [python, "-I", "-c", _ASK],
+            command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_PATIENCE,

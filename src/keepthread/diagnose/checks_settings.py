@@ -28,13 +28,16 @@ def check(place: Place, files: Sequence[Settings]) -> Iterator[Check]:
     if broken and broken[0].scope == "user":
         return
     if not broken:
-        there = [one.path for one in files if one.exists]
-        told = " and ".join(there) if there else f"{files[0].path} is not there yet"
-        yield finding("settings", True, told + (" can be read" if there else ""))
+        paths = [one.path for one in files if one.exists]
+        told = (
+            f"{' and '.join(paths)} can be read" if paths else f"{files[0].path} is not there yet"
+        )
+        yield finding("settings", True, told)
     plugins = doubles.plugins(place.folder, place.project)
     entries = [entry for one in files for entry in one.entries]
     yield _registered(place, files, entries, plugins)
-    yield _single(entries, plugins)
+    there = [one for file in files for one in file.foreign if all(map(os.path.isfile, one.named))]
+    yield _single([*entries, *there], plugins)
     yield _enabled(place)
     yield _commands_there(entries)
     yield _limits(place, entries)
@@ -71,7 +74,7 @@ def _missing(place: Place, missing: Sequence[str], files: Sequence[Settings]) ->
         gone = [script for script in registered.vanished(one) if script in missing]
         if gone and one.known:
             when = _written_at(manifest.path(place.state, _key(one, place)))
-            text += f"; written into {one.path}{when}, and gone: another program rewrote it"
+            text += f"; written into {one.path}{when}, and gone since: another program or a hand rewrote it"
     if not any(one.entries for one in files):
         text += _elsewhere(place)
     return text

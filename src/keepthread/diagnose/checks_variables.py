@@ -14,7 +14,7 @@ from keepthread.host.profiles.lint import Client
 from keepthread.host.profiles.views import lint_in_force
 
 _NAMED = 3
-_SECRET = "_API_KEY"
+_ENDING = "_API_KEY"
 
 
 def check(place: Place, version: str) -> Iterator[Check]:
@@ -27,7 +27,7 @@ def check(place: Place, version: str) -> Iterator[Check]:
         yield finding("enabled", False, "KEEPTHREAD_DISABLE is set", "Unset KEEPTHREAD_DISABLE")
     elif inside_any(place.project, place.config.off_projects):
         yield note("enabled", f"KEEPTHREAD_OFF_PROJECTS turns keepthread off in {place.project}")
-    if open_to_others(path) and any(name.endswith(_SECRET) for name in place.config.user):
+    if open_to_others(path) and any(name.endswith(_ENDING) for name in place.config.user):
         detail = f"{path} holds keys, and other users of this machine may read it"
         yield note("keys", detail, f"chmod 600 {shlex.quote(path)}")
     yield _host_values(place, version)

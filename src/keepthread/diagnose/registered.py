@@ -45,7 +45,11 @@ class Entry(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """One settings file: is it there, what is wrong with it ("" for nothing), its entries of ours, its record."""
+    """One settings file: is it there, what is wrong with it ("" for nothing), its entries of ours, its record.
+
+    What a project's files hold counts as ours when this user's record says so: a repository may bring entries that look
+    like ours, and no program they name is ever started here. Those are `foreign`, a colleague's for one.
+    """
 
     scope: str
     path: str
@@ -53,6 +57,7 @@ class Settings(NamedTuple):
     problem: str
     hint: str
     entries: list[Entry]
+    foreign: list[Entry]
     known: Manifest | None
 
 
@@ -75,14 +80,18 @@ def _read(where: scopes.Place, place: Place) -> Settings:
         document = settings_parse.parse(text, where.path)
         settings_parse.check_shape(document, where.path)
     except KeepthreadError as problem:
-        return Settings(where.scope, where.path, True, problem.message, problem.hint, [], known)
-    ours = list(_ours(document, known, where))
-    return Settings(where.scope, where.path, data is not None, "", "", ours, known)
+        return Settings(where.scope, where.path, True, problem.message, problem.hint, [], [], known)
+    ours: list[Entry] = []
+    foreign: list[Entry] = []
+    for entry, recorded in _found(document, known, where):
+        (ours if recorded or where.scope == "user" else foreign).append(entry)
+    return Settings(where.scope, where.path, data is not None, "", "", ours, foreign, known)
 
 
-def _ours(
+def _found(
     document: Mapping[str, Any], known: Manifest | None, where: scopes.Place
-) -> Iterator[Entry]:
+) -> Iterator[tuple[Entry, bool]]:
+    """Yield the entries that look like ours, and whether our record of this file has them."""
     for event, groups in document.get("hooks", {}).items():
         for group in groups:
             matcher = group.get("matcher")
@@ -93,7 +102,8 @@ def _ours(
                     written = Written(event, script, str(hook.get("command")), given, 0.0)
                     seconds = _seconds(hook.get("timeout"))
                     matched = matcher if isinstance(matcher, str) and matcher else None
-                    yield Entry(where.scope, where.path, matched, written, seconds)
+                    recorded = bool(known and known.owner(hook))
+                    yield Entry(where.scope, where.path, matched, written, seconds), recorded
 
 
 def _seconds(value: Any) -> float | None:
