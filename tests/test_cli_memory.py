@@ -375,3 +375,19 @@ def test_what_was_typed_twice_for_one_key_is_kept_twice_and_a_secret_key_nowhere
 def test_a_folder_where_none_can_be_made_is_refused_in_words(run):
     """There are folders in which nothing can be made though they are there."""
     assert "bug" not in run("init", "--dir", "/proc/team", code=1).err
+
+
+@pytest.mark.parametrize("relative", [".", "", "tools"])
+def test_a_git_of_the_project_is_not_asked_for_the_author(
+    run, project, tmp_path, monkeypatch, relative
+):
+    """A repository's settings may put a relative folder on PATH."""
+    mark = tmp_path / "mark"
+    for folder in (project, project / "tools"):
+        folder.mkdir(exist_ok=True)
+        (folder / "git").write_text(f"#!/bin/sh\n: >'{mark}'\n")
+        (folder / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{relative}:{os.environ['PATH']}")
+    run("add", "a.md", "whose?", "--type", "feedback")
+
+    assert not mark.exists()

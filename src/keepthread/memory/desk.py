@@ -257,7 +257,9 @@ def author_of(project: str) -> str:
     """Return the name that git knows its user by in a project, "" when it knows none."""
     import subprocess  # only here: it takes as long to load as the rest
 
-    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    from keepthread.memory.git import environment
+
+    env = environment(os.environ, project)
     try:
         run = subprocess.run(
             [platforms.started_as("git", env), "config", "--get", "user.name"],
