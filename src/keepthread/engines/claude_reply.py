@@ -41,13 +41,15 @@ def read(done: Completed, request: Request, engine: str) -> Answer:
 def _envelope(stdout: str) -> dict[str, Any] | None:
     # Something in the user's set-up may print before or after; the result is one line of its own.
     for line in (stdout, *reversed(stdout.splitlines())):
-        if line.lstrip().startswith("{"):
+        if line.lstrip().startswith(("{", "[")):
             try:
                 value = json.loads(line)
             except (ValueError, RecursionError):
                 continue
-            if isinstance(value, dict) and value.get("type") == "result":
-                return value
+            # A user's "verbose" setting makes it a list of all messages, the result last.
+            last = value[-1] if isinstance(value, list) and value else value
+            if isinstance(last, dict) and last.get("type") == "result":
+                return last
     return None
 
 

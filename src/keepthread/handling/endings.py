@@ -16,7 +16,7 @@ def session_end(event: Event, run: Run) -> str:
     from keepthread.handoff import cleared, pins
     from keepthread.handoff.checkpoint import Job, take
     from keepthread.host.config import load, store_resolved
-    from keepthread.host.locations import inside_any, project_root
+    from keepthread.host.locations import is_off, project_root
     from keepthread.host.sessions import find_transcript
     from keepthread.launch import outlet_of
     from keepthread.transcript.tail import belongs
@@ -27,7 +27,11 @@ def session_end(event: Event, run: Run) -> str:
     state, session = state_dir(run.env), event.session_id
     project = project_root(run.env, event.cwd)
     store_resolved(state, config)
-    if "clear" not in config.sources or config.disable or inside_any(project, config.off_projects):
+    if (
+        "clear" not in config.sources
+        or config.disable
+        or is_off(config.off_projects, run.env, event.cwd)
+    ):
         return ""
     path = find_transcript(event.transcript_path, session, folder, belongs)
     job = Job(session, path, project, "command", pins.load(state, project, session).all())

@@ -113,6 +113,8 @@ def _reason(problem: OSError | ValueError) -> str:
 @contextlib.contextmanager
 def _folder(root: str, parts: list[str], *, create: bool) -> Iterator[int | str]:
     """Give the document's folder as a descriptor, walked to without following a link; as a path on Windows."""
+    if os.path.dirname(root) == root:  # a session that was started there has no project
+        raise _LeftAloneError("the root of the file system is no project")
     if not _HAS_DIR_FD:
         yield _folder_by_name(root, parts, create=create)
         return

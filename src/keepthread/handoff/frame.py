@@ -59,6 +59,7 @@ _HOST_TAGS = frozenset(
         "teammate": "message",
         "agent": "message",
         "channel": "message",
+        "mcp": "instructions resource resource-update polling-update",
         "user": "memory-input prompt message query input instructions",
         "ide": "opened-file selection diagnostics",
         "new": "diagnostics",
@@ -97,6 +98,17 @@ _SUSPECT = re.compile(
 _ALIKE: dict[int, str] = {
     **dict.fromkeys((0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2212), "-"),
     **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b\u02bc\u02b9\u2032\u00b4`"), "'"),
+    # Cyrillic and Greek letters that look like Latin ones.
+    **{
+        ord(other): latin
+        for other, latin in zip(
+            "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u0501\u051b\u051d"
+            "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0405\u0406"
+            "\u03bf\u03b1\u03b9\u03c5\u0391\u0392\u0395\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4",
+            "aeopcyxsijdqwABEKMHOPCTXSIoaiuABEHIKMNOPT",
+            strict=True,
+        )
+    },
 }
 
 
@@ -207,7 +219,7 @@ def _poses(tag: re.Match[str]) -> bool:
     code_before = start > 0 and (tag.string[start - 1].isalnum() or tag.string[start - 1] == "_")
     if code_before and "-" not in name and plain not in _UNDERSCORED:
         return False
-    if plain in _HOST_TAGS or plain in ("invoke", "claude", "keepthread"):
+    if plain in _HOST_TAGS or plain in ("invoke", "claude", "keepthread", "thinking"):
         return True
     if plain.startswith(_HOST_BEGINNINGS) or plain.endswith(_HOST_ENDINGS):
         return True

@@ -152,6 +152,13 @@ def lay_over(handoff: Handoff, summary: str, written: str, now: str) -> Handoff:
     def label(text: str) -> str:
         return aged(f"{text} {LABEL}", written, now)
 
+    if told.pending:  # the newest summary says what is left, also of what an older one told
+        laid["next_steps"] = [text for text in laid["next_steps"] if LABEL not in text]
+    if told.current or told.problems:
+        told_before = laid["issues_discovered"]
+        laid["issues_discovered"] = [one for one in told_before if LABEL not in one["issue"]]
+    if told.current and LABEL in state["in_flight"]:
+        state["in_flight"] = ""
     known = [*laid["completed_tasks"], *laid["next_steps"], state["in_flight"]]
     left = [text for text in told.pending if not any(same(text, other) for other in known)]
     laid["next_steps"] = distinct([*laid["next_steps"], *map(label, left)], 12)

@@ -14,7 +14,8 @@ from contextlib import suppress
 
 from keepthread.files import make_private, read_regular
 from keepthread.handoff.alive import running
-from keepthread.host.locations import inside_any, project_root, session_dir
+from keepthread.host import locations
+from keepthread.host.locations import session_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # loading typing costs a hook more than everything else here
@@ -67,9 +68,7 @@ def settings(state: str, env: Mapping[str, str]) -> dict[str, Any]:
 def is_off(settings: Mapping[str, Any], env: Mapping[str, str], cwd: str) -> bool:
     """Return whether the user has switched keepthread off, everywhere or in this project."""
     folders = [folder for folder in settings["off_projects"] if isinstance(folder, str)]
-    return bool(settings["disable"]) or (
-        bool(folders) and inside_any(project_root(env, cwd), folders)
-    )
+    return bool(settings["disable"]) or (bool(folders) and locations.is_off(folders, env, cwd))
 
 
 def _number(value: object, default: float) -> float:

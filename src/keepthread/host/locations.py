@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from keepthread import platforms
 from keepthread.errors import KeepthreadError
 
+_WILD = frozenset("*?[")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -91,9 +92,46 @@ def git_root(start: str) -> str:
 
 
 def inside_any(project: str, folders: Iterable[str]) -> bool:
-    """Return whether the project's real folder is one of `folders` or lies in one; "~" is expanded."""
+    """Return whether the project's real folder is one of `folders` or lies in one.
+
+    "~" is expanded; `*`, `?` and `[...]` stand for a part of a name, `**` for any folders.
+    """
     roots = [os.path.expanduser(folder) for folder in folders if folder]
     if not project or not roots:
         return False
     real = platforms.real_place(project)
-    return any(platforms.is_within(real, platforms.real_place(root)) for root in roots)
+    return any(_holds(root, real) for root in roots)
+
+
+def _holds(root: str, real: str) -> bool:
+    if not _WILD.intersection(root) or os.path.lexists(root):
+        return platforms.is_within(real, platforms.real_place(root))
+    # Links are followed up to the first name with a wildcard: what is behind it cannot be looked up.
+    names = root.split(os.sep)
+    first = next(n for n, name in enumerate(names) if _WILD.intersection(name))
+    fixed = platforms.real_place(os.sep.join(names[:first]) or os.sep)
+    if not platforms.is_within(real, fixed):
+        return False
+    rest = real[len(fixed.rstrip(os.sep)) :].strip(os.sep)
+    return _leads(rest.split(os.sep), [name for name in names[first:] if name])
+
+
+def _leads(path: list[str], pattern: list[str]) -> bool:
+    """Return whether the pattern matches the beginning of a path, name by name."""
+    from fnmatch import fnmatchcase  # only who uses wildcards pays for it
+
+    if not pattern:
+        return True
+    if pattern[0] == "**":
+        return any(_leads(path[n:], pattern[1:]) for n in range(len(path) + 1))
+    return bool(path) and fnmatchcase(path[0], pattern[0]) and _leads(path[1:], pattern[1:])
+
+
+def is_off(folders: Iterable[str], env: Mapping[str, str], cwd: str) -> bool:
+    """Return whether what happens at `cwd` is to be left alone: its project, or the folder itself, is one of `folders`.
+
+    CLAUDE_PROJECT_DIR alone does not tell: a repository's own settings can set it.
+    """
+    places = [place for place in (project_root(env, cwd), project_root({}, cwd), cwd) if place]
+    named = list(folders)
+    return any(inside_any(place, named) for place in dict.fromkeys(places) if os.path.isabs(place))

@@ -23,7 +23,8 @@ def find_transcript(
 
     The host's `transcript_path`, unless a newer file of this session lies beside it or in another project folder
     (hosts were seen handing out "", a path with a tilde, a folder, or the frozen file of an earlier session after a
-    compaction). Such a file bears the session's id as its name, and `belongs` says whether its records do too.
+    compaction). Such a file bears the session's id as its name, and `belongs` says whether its records do too; it
+    also goes before one that is empty or whose records are another session's.
     """
     path = os.path.expanduser(named) if named.startswith("~") else named
     usable = os.path.isabs(path) and _is_file(path)
@@ -34,7 +35,14 @@ def find_transcript(
         newer = bool(found) and _newer(other, found)
         if not found or (newer and (belongs is None or belongs(other, session_id))):
             found = other
+        elif belongs is not None and other != found and _strays(found, other, session_id, belongs):
+            found = other
     return found
+
+
+def _strays(found: str, other: str, session_id: str, belongs: Callable[[str, str], bool]) -> bool:
+    """Return whether the file found is empty or another session's, while the other one is this session's."""
+    return belongs(other, session_id) and not belongs(found, session_id)
 
 
 def _named_after(session_id: str, beside: str, config_dir: str) -> list[str]:

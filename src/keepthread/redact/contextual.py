@@ -136,7 +136,7 @@ RULES: tuple[Rule, ...] = (
         "stored-key",
         "auth identitytoken",
         r"['\"](?:auth|identitytoken)\\{0,7}['\"][ \t]{0,4}:[ \t]{0,4}\\{0,7}['\"]([A-Za-z0-9+/_-]{16,4096}={0,2})",
-        lambda match: is_mixed(match.group(1)),
+        _credentials,
     ),
     Rule(  # a private JSON Web Key
         "stored-key",

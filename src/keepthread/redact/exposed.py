@@ -31,6 +31,7 @@ _OWN = (
 )
 _KEYWORDS = {word for rule in (*TOLD, *GIVEN) for word in rule.keywords} - _COMMON | {*_OWN}
 _HINTS = tuple(sorted(w for w in _KEYWORDS if not any(o != w and o in w for o in _KEYWORDS)))
+_JSON_KEY = next(rule for rule in TOLD if rule.keywords == ("kty",))
 _AROUND = 200  # characters
 _SHORTEST = 6
 _JUMBLED = 12
@@ -59,7 +60,10 @@ def exposed(texts: Iterable[str], members: Iterable[object] = ()) -> list[str]:
         if len(text) <= room:
             room -= len(text)
             found.update(dict.fromkeys(filter(_tells, parted(text))))
-        if "PRIVATE KEY" in text:
+        if "kty" in text:  # its members may stand on lines of their own
+            spans = _JSON_KEY.spans(text, 0, len(text))
+            found.update(dict.fromkeys(text[start:end] for start, end in spans))
+        if "PRIVATE KEY" in text or "Private-Lines" in text:
             found.update(dict.fromkeys(_key_lines(text)))
         for window in _windows(text):
             if window not in seen:

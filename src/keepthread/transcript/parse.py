@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # The host cuts records in the middle; raw control characters do occur in what others wrote.
 _DECODER = json.JSONDecoder(strict=False)
+_DIGITS = 18  # kept of an integer that is too long for Python to read
 # Compiled when met: most lines are whole, and start-up is paid for at each session.
 _START = (
     r'\{"(?:parentUuid|type|uuid|sessionId|isSidechain|message|operation|timestamp|leafUuid|messageId'
@@ -55,7 +56,19 @@ def _value(text: str, index: int) -> tuple[Any, int]:
         return None, -1
     try:
         return _DECODER.raw_decode(text, index)
-    except (ValueError, RecursionError):  # ValueError also for integers past the digit limit
+    except json.JSONDecodeError:
+        return None, -1
+    except ValueError:  # an integer past Python's limit of digits
+        return _with_long_integers(text, index)
+    except RecursionError:
+        return None, -1
+
+
+def _with_long_integers(text: str, index: int) -> tuple[Any, int]:
+    decoder = json.JSONDecoder(strict=False, parse_int=lambda digits: int(digits[:_DIGITS]))
+    try:
+        return decoder.raw_decode(text, index)
+    except (ValueError, RecursionError):
         return None, -1
 
 
