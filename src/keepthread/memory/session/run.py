@@ -128,9 +128,10 @@ def _update(asked: Asked, project: str, setting: extract.Setting) -> tuple[str, 
         if before is None or before["form"] == "facts" or setting.config.session_memory == "facts":
             save(state, session, extract.by_facts(job, transcript, before, setting))
             result = ("partial", "engine_facts", "")
-    update_index(path, session, state, setting.secrets)
+    # Before the index: where that fails each time, or takes longer than there is, it is not tried after every turn.
     read = {"path": asked.transcript, "size": asked.size}
     update_state(state, session, lambda known: {**known, "read": read})
+    update_index(path, session, state, setting.secrets)
     return result
 
 
