@@ -270,7 +270,7 @@ class _Edits:
 
     def line(self, text: str, command: str, *, adds: bool) -> str:
         """Return the text with this status line of ours."""
-        shared = self._held_by_hooks() | set(self.held.tops)
+        shared = self._held_by_hooks() | ({"", "env"} if self.held.values else set())
         known = self.known.lines if self.known else ()
         containers = self.after.containers
         edit = line_splice.edit(text, self.path, command, known, containers, shared, adds=adds)
