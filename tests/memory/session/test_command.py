@@ -46,6 +46,15 @@ def test_off_and_on_without_a_model(kept: Kept) -> None:
     assert f"{VARIABLE}=facts" in (kept.config / ".env").read_text()
 
 
+def test_a_model_that_another_setting_forbids_is_not_said_to_keep_it(kept: Kept) -> None:
+    """KEEPTHREAD_ENGINE=facts goes before."""
+    assert "KEEPTHREAD_ENGINE" not in run(kept, "status")
+    kept.choose("model", ENGINE="facts")
+
+    assert "KEEPTHREAD_ENGINE is facts" in run(kept, "status")
+    assert json.loads(run(kept, "status", "--json"))["asks"] is False
+
+
 def test_status_tells_the_setting_and_the_sessions_memory(kept: Kept) -> None:
     """In words and as JSON."""
     assert "has none yet" in run(kept, "status")

@@ -70,6 +70,7 @@ def standing(env: Mapping[str, str], cwd: str) -> dict[str, Any]:
     meta: Any = memory["handoff"]["meta"] if memory else {}
     return {
         "setting": config.session_memory,
+        "asks": config.session_memory == "model" and config.engine != "facts",
         "model": config.memory_model,
         "session": session or None,
         "form": memory["form"] if memory else None,
@@ -86,6 +87,10 @@ def standing(env: Mapping[str, str], cwd: str) -> dict[str, Any]:
 def text(found: Mapping[str, Any]) -> str:
     """Return the same for people."""
     lines = [f"The session memory is {_FORMS[found['setting']]}."]
+    if found["setting"] == "model" and not found["asks"]:
+        lines.append(
+            "No model is asked as long as KEEPTHREAD_ENGINE is facts: until then code alone keeps it."
+        )
     if found["form"]:
         by = f" by {found['engine']}" if found["form"] == "model" else ""
         lines.append(f"This session's was written {found['generated_at']}{by}: {found['file']}")
