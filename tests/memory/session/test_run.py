@@ -84,6 +84,19 @@ def test_an_update_is_told_the_memory_and_what_is_new_and_merges_in_place(kept: 
     assert len(kept.asked()) == 2
 
 
+def test_an_engine_that_is_told_the_last_turns_alone_is_told_no_more_here(kept: Kept) -> None:
+    """KEEPTHREAD_TURNS holds for every call; a correction is asked for as well."""
+    kept.choose(TURNS="anthropic=1")
+    kept.grow(13_000)
+    always(kept, answer(works=["No command ever ran that shows src/ghost.py to work."]))
+    kept.stop()
+
+    told = texts(kept.asked()[-1].body)
+    assert "That was the answer at 13000." in told
+    assert "AGENT: That was the answer at 12000." not in told
+    assert kept.document()["form"] == "model"
+
+
 def test_nothing_happens_before_the_rule_says_so(kept: Kept) -> None:
     """And each point is extracted once."""
     always(kept, answer())

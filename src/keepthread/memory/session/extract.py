@@ -120,7 +120,10 @@ class _Asking:
         config = self.setting.config
         deadline = Deadline.after(config.timeout)
         room = {"window": config.window, "budget": min(PROMPT, config.prompt_tokens)}
-        engines = [fit(engine, self.material, **room) for engine in self._engines()]
+        engines = [
+            fit(engine, self.material.of_last(config.turns_of(engine.name)), **room)
+            for engine in self._engines()
+        ]
         request = Request(
             self.material.system(), "", memory_schema(), config.memory_model, config.effort
         )
