@@ -388,3 +388,24 @@ def test_settings_that_a_profile_makes_for_one_person_are_kept_out_of_git(person
 
     assert exclude.read_bytes() == before
     assert not (person.project / ".claude" / "settings.local.json").exists()
+
+
+@pytest.mark.parametrize("command", [("list",), ("lint",), ("diff", "tuned"), ("clear",)])
+def test_in_the_home_folder_whose_settings_are_the_user_s_the_commands_work_too(person, command):
+    person.ok("profile", "apply", "tuned")
+    (person.home / ".git").mkdir()  # dotfiles under git
+    person.go(person.home)
+
+    person.ok("profile", *command)
+
+
+def test_blocks_put_into_many_files_at_once_are_all_found_again(person):
+    files = [person.project / f"rc{number}" for number in range(6)]
+    running = [person.start("profile", "apply", "tuned", "--env-file", str(file)) for file in files]
+    for one in running:
+        one.communicate()
+    assert all(file.exists() for file in files)
+
+    person.ok("profile", "clear")
+
+    assert [file for file in files if file.exists()] == []

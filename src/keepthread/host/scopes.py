@@ -28,6 +28,12 @@ class Place(NamedTuple):
     key: str
 
 
+def here(config_dir: str, project: str) -> tuple[str, ...]:
+    """Return the scopes that `place` knows for a project; without one, or in the user's own folder, only the user's."""
+    alone = not project or _is_users(project, config_dir)
+    return SCOPES[:1] if alone else SCOPES
+
+
 def place(scope: str, config_dir: str, state: str, project: str = "") -> Place:
     """Return the settings file of a scope.
 
@@ -48,7 +54,7 @@ def place(scope: str, config_dir: str, state: str, project: str = "") -> Place:
             f"There is no project for scope {scope} here", "Go to the project's folder first."
         )
     folder = os.path.join(project, ".claude")
-    if platforms.real_place(folder) == platforms.real_place(config_dir):
+    if _is_users(project, config_dir):
         raise KeepthreadError(
             f"The settings of {project} are your user settings", "Use --scope user."
         )
@@ -57,6 +63,11 @@ def place(scope: str, config_dir: str, state: str, project: str = "") -> Place:
     return Place(
         scope, path, project, os.path.join(state, "backups", f"{key}-{_NAMES[scope]}"), key
     )
+
+
+def _is_users(project: str, config_dir: str) -> bool:
+    folder = os.path.join(project, ".claude")
+    return platforms.real_place(folder) == platforms.real_place(config_dir)
 
 
 def key_of(path: str) -> str:

@@ -97,8 +97,8 @@ def check_writable(snapshot: Snapshot) -> None:
         )
 
 
-def write(snapshot: Snapshot, data: bytes) -> None:
-    """Replace the file's content, a backup of the old one kept beside it.
+def write(snapshot: Snapshot, data: bytes, *, keep: bool = True) -> None:
+    """Replace the file's content; unless `keep` is False a backup of the old one is kept beside it.
 
     Raises:
         ChangedError: somebody else wrote it since it was read; nothing was written.
@@ -114,7 +114,10 @@ def write(snapshot: Snapshot, data: bytes) -> None:
             undo.pop_all()
         if not done:
             _overwrite(snapshot, data, backup)
-        _prune_backups(snapshot.backups_base)
+        if keep:
+            _prune_backups(snapshot.backups_base)
+        else:
+            _remove_quietly(backup)
     except OSError as error:
         raise KeepthreadError(
             f"{snapshot.path} cannot be written: {error.strerror}",

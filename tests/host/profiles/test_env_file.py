@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from keepthread.errors import KeepthreadError
+from keepthread.host import settings_file
 from keepthread.host.profiles import env_file, reading
 
 VALUES = {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50", "CLAUDE_CODE_SUBAGENT_MODEL": "a model"}
@@ -93,7 +94,7 @@ def test_a_link_is_followed_and_stays_a_link(tmp_path):
 
 def test_a_folder_and_a_missing_one_are_refused(tmp_path):
     for path in (tmp_path, tmp_path / "none" / "rc"):
-        with pytest.raises(KeepthreadError, match="cannot be"):
+        with pytest.raises(KeepthreadError, match=r"cannot be|not a regular file"):
             env_file.put(str(path), "tuned", VALUES)
 
 
@@ -134,3 +135,51 @@ def test_a_value_that_shells_read_in_different_ways_is_refused(tmp_path):
     with pytest.raises(KeepthreadError, match="quote"):
         env_file.put(str(tmp_path / "rc"), "tuned", {"A": "it's"})
     assert not (tmp_path / "rc").exists()
+
+
+def test_a_read_only_file_is_left_alone_though_its_folder_can_be_written(tmp_path):
+    path = tmp_path / "rc"
+    path.write_bytes(b"A=1\n")
+    path.chmod(0o444)
+
+    with pytest.raises(KeepthreadError, match="read-only"):
+        env_file.put(str(path), "tuned", VALUES)
+
+    assert path.read_bytes() == b"A=1\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs another's file")
+def test_an_administrator_leaves_the_file_to_its_owner(tmp_path):
+    path = tmp_path / "rc"
+    path.write_bytes(b"A=1\n")
+    os.chown(path, 12345, 12345)
+
+    env_file.put(str(path), "tuned", VALUES)
+
+    assert path.stat().st_uid == 12345
+
+
+def test_what_another_program_writes_meanwhile_is_not_lost(tmp_path, monkeypatch):
+    path = tmp_path / "rc"
+    path.write_bytes(b"A=1\n")
+    written = settings_file.write
+
+    def late(snapshot, data, **rest):
+        path.write_bytes(b"A=2\n")
+        written(snapshot, data, **rest)
+
+    monkeypatch.setattr(settings_file, "write", late)
+    with pytest.raises(KeepthreadError, match="Another program"):
+        env_file.put(str(path), "tuned", VALUES)
+
+    assert path.read_bytes() == b"A=2\n"
+    assert list(tmp_path.glob("*rc*")) == [path]
+
+
+def test_no_copy_of_a_file_stays_beside_it(tmp_path):
+    path = tmp_path / "rc"
+    path.write_bytes(b"A=1\n")
+
+    env_file.put(str(path), "tuned", VALUES)
+
+    assert list(tmp_path.glob("*rc*")) == [path]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from keepthread import files
 from keepthread.errors import KeepthreadError
-from keepthread.host import in_force, locations, manifest, scopes, settings_env
+from keepthread.host import in_force, locations, manifest, scopes, settings_env, settings_file
 from keepthread.host.plan import NOTHING, Report
 from keepthread.host.profiles import env_file, reading, sources
 from keepthread.host.scopes import Place
@@ -41,6 +41,11 @@ class Where(NamedTuple):
     def project(self) -> str:
         """The project's folder, "" for none."""
         return locations.project_root(self.env, self.cwd)
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The scopes there are here: in the home folder, the project's settings are the user's."""
+        return scopes.here(self.config_dir, self.project)
 
     def place(self, scope: str) -> Place:
         """Return the settings file of a scope."""
@@ -118,9 +123,12 @@ def apply_file(name: str, path: str, state: str, *, dry_run: bool = False) -> Re
         KeepthreadError: no such profile, or the file cannot be edited; it is unchanged.
     """
     values = reading.load(name, state).values
-    change = env_file.put(path, name, values, dry_run=dry_run)
-    if not dry_run and values:
-        _record(state, [*recorded(state), change.path])
+    change = env_file.put(path, name, values, dry_run=True)
+    if not dry_run and change.changed:
+        with settings_file.locked(state):
+            if values:  # before the block is written: one of which nothing is known stays for ever
+                _record(state, [*recorded(state), change.path])
+            change = env_file.put(path, name, values)
     return _report(change, dry_run, [env_file.UNREAD] if values else [])
 
 
@@ -130,9 +138,11 @@ def clear_file(path: str, state: str, *, dry_run: bool = False) -> Report:
     Raises:
         KeepthreadError: the file cannot be edited; it is unchanged.
     """
-    change = env_file.put(path, "", {}, dry_run=dry_run)
-    if not dry_run:
-        _record(state, [one for one in recorded(state) if one != change.path])
+    change = env_file.put(path, "", {}, dry_run=True)
+    if not dry_run and (change.changed or change.path in recorded(state)):
+        with settings_file.locked(state):
+            change = env_file.put(path, "", {})
+            _record(state, [one for one in recorded(state) if one != change.path])
     return _report(change, dry_run, [])
 
 

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from keepthread import files
 from keepthread.errors import KeepthreadError
+from keepthread.host import settings_file
+from keepthread.host.settings_file import Snapshot
 
 BEGIN, END = b"# >>> keepthread profile ", b"# <<< keepthread profile <<<"
 _LIMIT = 1 << 20
@@ -50,13 +52,15 @@ def put(path: str, name: str, values: Mapping[str, str], *, dry_run: bool = Fals
     """Put a profile's block into a file, in the place of an earlier one; without values it is taken out.
 
     Raises:
-        KeepthreadError: the file cannot be read or written, or holds half a block; it is unchanged.
+        KeepthreadError: the file cannot be read or written, is read-only, was written by another program in the same
+            moment, or holds half a block; it is unchanged.
     """
     real = os.path.realpath(path)
-    before, mode = _read(real)
+    snapshot = settings_file.read(real)
+    before = snapshot.data
     bare, ours, at = _without(before or b"", path)
     if not values:
-        return _done(Change(real, before, _rest(before, bare, ours), []), mode, dry_run)
+        return _done(snapshot, _rest(before, bare, ours), [], dry_run)
     created = before is None or b"+file" in ours
     lines = b"\r\n" if b"\r\n" in bare and bare.count(b"\r\n") * 2 > bare.count(b"\n") else b"\n"
     head, tail = (bare, b"") if at is None else (bare[:at], bare[at:])
@@ -67,7 +71,7 @@ def put(path: str, name: str, values: Mapping[str, str], *, dry_run: bool = Fals
     block = lines.join([BEGIN + name.encode() + marks + b" >>>", *body, END, b""])
     named = {found.decode() for found in _NAMED.findall(bare)}
     notes = [f"{key} is set elsewhere in {path} too" for key in values if key in named]
-    return _done(Change(real, before, head + gap + block + tail, notes), mode, dry_run)
+    return _done(snapshot, head + gap + block + tail, notes, dry_run)
 
 
 def profile_in(path: str) -> str:
@@ -100,27 +104,29 @@ def _rest(before: bytes | None, bare: bytes, ours: bytes) -> bytes | None:
     return None if before is None or (b"+file" in ours and not bare) else bare
 
 
-def _read(real: str) -> tuple[bytes | None, int]:
-    try:
-        data = files.read_regular(real, _LIMIT)
-        return data, os.stat(real).st_mode & 0o777
-    except FileNotFoundError:
-        return None, files.PRIVATE_FILE
-    except OSError as problem:
-        raise KeepthreadError(f"{real} cannot be read: {problem.strerror}") from problem
-
-
-def _done(change: Change, mode: int, dry_run: bool) -> Change:
-    if not change.changed or dry_run:
+def _done(snapshot: Snapshot, after: bytes | None, notes: list[str], dry_run: bool) -> Change:
+    change = Change(snapshot.real, snapshot.data, after, notes)
+    if not change.changed:
         return change
-    try:
-        if change.after is None:
-            os.unlink(change.path)
-        else:
-            files.write_private(change.path, change.after, mode=mode)
-    except OSError as problem:
-        raise KeepthreadError(f"{change.path} cannot be written: {problem.strerror}") from problem
+    settings_file.check_writable(snapshot)
+    folder = os.path.dirname(snapshot.real)
+    if not os.path.isdir(folder):
+        raise KeepthreadError(f"{snapshot.path} cannot be written: there is no folder {folder}")
+    if not dry_run:
+        _carry_out(snapshot, after)
     return change
+
+
+def _carry_out(snapshot: Snapshot, after: bytes | None) -> None:
+    try:
+        if after is None:
+            settings_file.remove(snapshot)
+        else:
+            settings_file.write(snapshot, after, keep=False)
+    except settings_file.ChangedError as problem:
+        raise KeepthreadError(
+            f"Another program wrote {snapshot.path} just now", "Nothing was changed. Try again."
+        ) from problem
 
 
 def _assignment(name: str, value: str, fish: bool) -> str:

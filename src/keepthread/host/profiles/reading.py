@@ -120,6 +120,8 @@ def _bad(path: str, line: int, reason: str) -> KeepthreadError:
 def _text(path: str, *, own: bool) -> str:
     """Return a file's text; one of the user's own has to be a regular file that nobody else can write."""
     try:
+        if own and os.path.islink(path):
+            raise KeepthreadError(f"{path} is a link", "Put the file itself there.")
         if own and os.name != "nt" and os.lstat(path).st_mode & 0o022:
             raise KeepthreadError(
                 f"{path} can be written by others",

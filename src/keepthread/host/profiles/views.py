@@ -22,7 +22,7 @@ def listing(where: Where) -> list[dict[str, Any]]:
         KeepthreadError: a profile or the user's settings cannot be read.
     """
     standing: dict[str, list[str]] = {}
-    for scope in ("user", "project", "local") if where.project else ("user",):
+    for scope in where.scopes:
         place = where.place(scope)
         standing.setdefault(applying.applied(place, where.state), []).append(place.path)
     rows = []
@@ -166,7 +166,7 @@ def lint_in_force(where: Where, client: Client) -> list[Finding]:
     counts = sources.in_force_of(sources.here(where.env, where.cwd))
     found = lint_values({name: said.value for name, said in counts.items()}, client)
     found = [one._replace(message=f"{one.message}  ({counts[one.name].place})") for one in found]
-    for scope in ("user", "project", "local") if where.project else ("user",):
+    for scope in where.scopes:
         place = where.place(scope)
         name = applying.applied(place, where.state)
         values = reading.load(name, where.state).values if name else {}
