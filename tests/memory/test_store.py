@@ -25,7 +25,7 @@ from keepthread.memory.errors import (
     Unsafe,
 )
 from keepthread.memory.lock import locked
-from keepthread.memory.store import MAX_ENTRY, Memory
+from keepthread.memory.store import MAX_ENTRY, Change, Memory
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 NOW = datetime(2026, 6, 1, 12, tzinfo=timezone.utc)
@@ -478,3 +478,21 @@ def test_relevance_is_validity_then_month_then_kind():
     assert [one.key for one in index.by_relevance(rows, NOW)] == [
         *("correction", "reference", "old", "expired", "broken"),
     ]
+
+
+def test_many_files_are_written_with_one_listing_of_each_folder(memory, monkeypatch):
+    """A remote that sends a hundred thousand entries costs their number, not its square. Twins are refused as ever."""
+    memory.add("Old.md", entry())
+    listed, real = [], os.listdir
+    monkeypatch.setattr(os, "listdir", lambda folder: listed.append(folder) or real(folder))
+    sent = [Change(f"{place}e{n}.md", b"x", "") for n in range(50) for place in ("", "s/")]
+    refused = memory.replace_all([*sent, Change("old.md", b"x", ""), Change("S/a.md", b"x", "")])
+
+    assert sorted(refused) == ["S/a.md", "old.md"]
+    assert len(listed) < 10
+    assert {*refused.values()} == {
+        f"{name!r} is there already, and some systems take both names for one"
+        for name in ("Old.md", "s")
+    }
+    with pytest.raises(Unsafe):
+        memory.add("E1.md", entry())

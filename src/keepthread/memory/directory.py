@@ -12,7 +12,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
@@ -23,13 +22,16 @@ from keepthread.memory.errors import NotFound, Unsafe
 from keepthread.memory.listing import (
     MAX_LISTED,
     Listed,
+    Lister,
     Listing,
+    Names,
     Skipped,
     Stat,
     is_expected,
     refuse_twin,
     sifted,
     stat_of,
+    swept,
     what_is,
 )
 
@@ -53,6 +55,8 @@ class Directory:
     touch, NotFound where something has to be there, and OSError (with the key as its filename) for what the system
     refuses. Readers see the old bytes or the new ones. Writers who read first hold the lock of `memory.lock`.
     """
+
+    _names: Names | None = None
 
     def __init__(self, fd: int, path: str) -> None:
         self.fd = fd
@@ -136,10 +140,25 @@ class Directory:
         """
         *folders, name = keys.check(key)
         with self.folder(folders, key, create=True) as folder:
-            refuse_twin(_swept(folder), name, key)
+            self._refuse_twin(folders, name, key, lambda: swept(folder))
             _refuse_unless_file(folder, name, key)
             with _named(key):
                 return _write(folder, name, data, durable)
+
+    @contextmanager
+    def many(self) -> Iterator[None]:
+        """List each folder once, and not at each of the many writes that follow; the caller holds the lock."""
+        self._names = Names()
+        try:
+            yield
+        finally:
+            self._names = None
+
+    def _refuse_twin(self, folders: list[str], name: str, key: str, listed: Lister) -> None:
+        if self._names is None:
+            refuse_twin(listed(), name, key)
+        else:
+            self._names.refuse_twin(tuple(folders), name, key, listed)
 
     def delete(self, key: str) -> None:
         """Delete a file, and the folders that it leaves empty."""
@@ -257,9 +276,9 @@ class Directory:
         """Give the descriptor of a folder, walked to from the root without following a link."""
         current = os.dup(self.fd)
         try:
-            for part in parts:
+            for number, part in enumerate(parts):
                 if create:
-                    self._make(current, part, key)
+                    self._make(current, parts[:number], part, key)
                 following = self._enter(current, part, key)
                 os.close(current)
                 current = following
@@ -267,8 +286,8 @@ class Directory:
         finally:
             os.close(current)
 
-    def _make(self, folder: int, name: str, key: str) -> None:
-        refuse_twin(os.listdir(folder), name, key)
+    def _make(self, folder: int, above: list[str], name: str, key: str) -> None:
+        self._refuse_twin(above, name, key, lambda: os.listdir(folder))
         with (
             suppress(FileExistsError),
             _named(key),
@@ -313,18 +332,6 @@ def _told(problem: OSError | UnicodeEncodeError, key: str) -> Exception:
     return OSError(problem.errno, problem.strerror, key)
 
 
-def _swept(folder: int) -> list[str]:
-    """Return the names in a folder, and remove what a killed process left there more than an hour ago."""
-    names = os.listdir(folder)
-    for name in names:
-        if name.startswith(files.TEMP_PREFIX):
-            with suppress(OSError):  # another process was faster
-                age = time.time() - os.lstat(name, dir_fd=folder).st_mtime
-                if age > files.STALE_AFTER:
-                    os.unlink(name, dir_fd=folder)
-    return names
-
-
 def _refuse_unless_file(folder: int, name: str, key: str) -> bool:
     """Return whether a regular file stands there; refuse anything else. A hard link may be replaced or deleted."""
     try:
@@ -355,19 +362,11 @@ def _read(folder: int, name: str, key: str, device: int, limit: int) -> tuple[by
 
 
 def _refuse_opened(status: os.stat_result, key: str, device: int, limit: int) -> None:
-    if (
-        stat.S_ISREG(status.st_mode)
-        and status.st_nlink == 1
-        and status.st_dev == device
-        and status.st_size <= limit
-    ):
-        return
     reason = what_is(status)
-    if not reason and status.st_dev != device:
-        reason = "it lies on another file system"
-    if not reason and status.st_size > limit:
-        reason = f"it is longer than {limit} bytes"
-    raise Unsafe(key, reason)
+    reason = reason or ("" if status.st_dev == device else "it lies on another file system")
+    reason = reason or ("" if status.st_size <= limit else f"it is longer than {limit} bytes")
+    if reason:
+        raise Unsafe(key, reason)
 
 
 def _all_of(fd: int, size: int, key: str, limit: int) -> bytes:

@@ -12,6 +12,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 
 from keepthread import files
 from keepthread.memory import keys
@@ -89,8 +90,7 @@ class DirectoryByName(Directory):
         """Create or replace a file, durably in every case."""
         *folders, name = keys.check(key)
         folder = self._folder_path(folders, key, create=True)
-        files.remove_stale_temps(folder)
-        refuse_twin(os.listdir(folder), name, key)
+        self._refuse_twin(folders, name, key, partial(_swept, folder))
         path = os.path.join(folder, name)
         self._refuse_unless_file(path, key)
         files.write_private(path, data)
@@ -168,9 +168,9 @@ class DirectoryByName(Directory):
 
     def _folder_path(self, parts: list[str], key: str, *, create: bool = False) -> str:
         current = self.path
-        for part in parts:
+        for number, part in enumerate(parts):
             if create:
-                refuse_twin(os.listdir(current), part, key)
+                self._refuse_twin(parts[:number], part, key, partial(os.listdir, current))
                 with suppress(FileExistsError):
                     os.mkdir(os.path.join(current, part), files.PRIVATE_FOLDER)
             current = os.path.join(current, part)
@@ -212,3 +212,8 @@ class DirectoryByName(Directory):
 
 def _is_mount(status: os.stat_result) -> bool:
     return bool(getattr(status, "st_file_attributes", 0) & _REPARSE_POINT)
+
+
+def _swept(folder: str) -> list[str]:
+    files.remove_stale_temps(folder)
+    return os.listdir(folder)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
-from keepthread.files import TEMP_PREFIX
+from keepthread.files import STALE_AFTER, TEMP_PREFIX
 from keepthread.memory.errors import Unsafe
 from keepthread.memory.keys import broken_rule, folded
 
 MAX_LISTED = 100_000
 # Our own files and those that git and desktops leave everywhere: no entries, and nothing to report.
 _EXPECTED = frozenset((".lock", ".git", ".gitignore", ".gitattributes", ".DS_Store", "trust.json"))
+
+
+Lister = Callable[[], list[str]]  # returns the names in a folder
 
 
 class Stat(NamedTuple):
@@ -84,6 +89,35 @@ def refuse_twin(names: Iterable[str], name: str, key: str) -> None:
                 f"{other!r} is there already, and some systems take both names for one",
                 f"Use {other!r}, or another name.",
             )
+
+
+class Names:
+    """The names in some folders as they were found first, and those that came since."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, ...], dict[str, str]] = {}
+
+    def refuse_twin(self, folder: tuple[str, ...], name: str, key: str, listed: Lister) -> None:
+        """Do what the function of this name does, in a folder that is listed when it is asked for first.
+
+        Raises:
+            Unsafe: there is another name that some system takes for this one.
+        """
+        if folder not in self._known:
+            self._known[folder] = {folded(other): other for other in listed()}
+        refuse_twin([self._known[folder].setdefault(folded(name), name)], name, key)
+
+
+def swept(folder: int) -> list[str]:
+    """Return the names in a folder, and remove what a killed process left there more than an hour ago."""
+    names = os.listdir(folder)
+    for name in names:
+        if name.startswith(TEMP_PREFIX):
+            with suppress(OSError):  # another process was faster
+                age = time.time() - os.lstat(name, dir_fd=folder).st_mtime
+                if age > STALE_AFTER:
+                    os.unlink(name, dir_fd=folder)
+    return names
 
 
 def sifted(key: str, status: os.stat_result) -> Listed | Skipped:

@@ -214,9 +214,10 @@ class Memory:
             for one in changes:
                 if self._version(one.key) not in (one.base, None):
                     raise Conflict(one.key, "")
-            for one in sorted(changes, key=lambda one: one.data is not None):
-                if reason := self._replace(one, durable=not together):
-                    refused[one.key] = reason
+            with self.directory.many():
+                for one in sorted(changes, key=lambda one: one.data is not None):
+                    if reason := self._replace(one, durable=not together):
+                        refused[one.key] = reason
             if together:
                 os.sync()  # one wait for the disk in place of one for each
         return refused
