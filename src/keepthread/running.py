@@ -27,6 +27,19 @@ class Run:
         self.started = started
         self.undo: Callable[[], None] = lambda: None
 
+    def secrets(self) -> tuple[str, ...]:
+        """Return the texts that are secrets wherever they stand: of the environment and of the user's own file.
+
+        Raises:
+            KeepthreadError: there is no configuration folder.
+        """
+        from keepthread import redact
+        from keepthread.host.config import load
+        from keepthread.host.locations import config_dir
+
+        user = load(self.env, config_dir(self.env)).user
+        return redact.environment_secrets({**self.env, **user})
+
     def log(self, session: str, outcome: str, reason: str = "", detail: str = "") -> None:
         """Leave this run's line in the log; without a state folder there is nowhere to leave it."""
         from keepthread import log

@@ -282,3 +282,19 @@ def test_j7_a_log_or_state_that_is_a_link_is_not_followed(world):
     world.run("pre_compact")
     assert precious.read_text() == "mine"
     assert Path(world.folder_of() / "handoff.json").exists()
+
+
+def test_j3_the_key_of_an_endpoint_is_a_secret_wherever_it_stands(world):
+    """Its form gives nothing away; that it stands in the user's own file does."""
+    key = "lantern quartz 77 of the harbour"
+    world.variables(ENGINE="facts", OPENAI_API_KEY=f"'{key}'")
+    world.session()
+    world.run("pre_compact")
+    world.run("post_compact", world.event("post_compact", compact_summary=f"Use {key} for it."))
+    world.run("user_prompt_submit", world.event("user_prompt_submit", prompt=f"/pin keep {key}"))
+    world.run(
+        "user_prompt_submit", world.event("user_prompt_submit", prompt=f"/handoff mind {key}")
+    )
+    kept = [path for path in world.state.rglob("*") if path.is_file()]
+    assert {"host-summary.md", "pin", "note"} <= {path.name for path in kept}
+    assert [path for path in kept if key in path.read_text(errors="replace")] == []

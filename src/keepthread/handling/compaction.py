@@ -115,7 +115,7 @@ def post_compact(event: Event, run: Run) -> str:
     if not summary:
         run.log(event.session_id, "nothing", "the host sent no summary")
         return ""
-    secrets = redact.environment_secrets(run.env)
-    write_host_summary(state_dir(run.env), event.session_id, redact.text(summary, secrets))
+    clean = redact.text(summary, run.secrets())
+    write_host_summary(state_dir(run.env), event.session_id, clean)
     run.log(event.session_id, "stored")
     return ""

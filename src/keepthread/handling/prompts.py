@@ -36,7 +36,7 @@ def _leave_words(note: str, pin: str | None, event: Event, run: Run) -> bool:
     state = state_dir(run.env)
     if inject.is_off(inject.settings(state, run.env), run.env, event.cwd):
         return False
-    secrets = redact.environment_secrets(run.env)
+    secrets = run.secrets()
     if pin is not None:
         project = project_root(run.env, event.cwd)
         leave_pin(state, event.session_id, redact.text(pin, secrets), project)

@@ -21,6 +21,7 @@ from keepthread import files, redact
 from keepthread.errors import KeepthreadError
 from keepthread.handoff.exclude import common_folder
 from keepthread.handoff.project import project_key
+from keepthread.host.config import load
 from keepthread.host.locations import config_dir, git_root, project_root, state_dir
 from keepthread.host.sessions import sanitised as host_folder_name
 from keepthread.memory import entries, trust
@@ -75,7 +76,8 @@ def place_of(env: Mapping[str, str], cwd: str) -> Place:
     main = os.path.dirname(shared) if os.path.basename(shared) == ".git" else top
     host = os.path.join(config_dir(env), "projects", host_folder_name(main), "memory")
     named = named_team(os.path.join(state, "memory", f"{key}.json"))
-    return Place(project, state, key, named, host, tuple(redact.environment_secrets(env)))
+    secrets = redact.environment_secrets({**env, **load(env, config_dir(env)).user})
+    return Place(project, state, key, named, host, secrets)
 
 
 def init(place: Place, folder: str = "") -> str:
