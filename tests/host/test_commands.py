@@ -155,3 +155,21 @@ def test_backslashes_of_windows_become_slashes(tmp_path: Path) -> None:
     assert commands.bundled(str(tmp_path), r"C:\v\Scripts\keepthread.exe") == {
         "x.md": b"C:/v/Scripts/keepthread.exe"
     }
+
+
+def test_what_a_killed_install_left_half_written_goes_with_the_folder(host: Host) -> None:
+    """And a file of the user's that only looks alike stays."""
+    host.install()
+    folder = host.folder / "commands"
+    half = folder / (".tmp-" + "0a" * 12)
+    half.write_text("half a command")
+    host.uninstall()
+    assert not folder.exists()
+
+    folder.mkdir()
+    half.write_text("half a command")
+    (folder / ".tmp-mine").write_text("a note")
+    host.install()
+
+    assert not half.exists()
+    assert (folder / ".tmp-mine").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shlex
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,6 +18,7 @@ MARKER = "<!-- keepthread command: written by keepthread install, replaced when 
 PROGRAM = '"${CLAUDE_PLUGIN_ROOT}/bin/keepthread"'
 _LIMIT = 1 << 20
 _PREFIX = "keepthread-"
+_TEMP = re.compile(re.escape(files.TEMP_PREFIX) + "[0-9a-f]{24}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,8 @@ def apply(done: Plan) -> None:
     Raises:
         KeepthreadError: a file cannot be written or removed.
     """
+    for folder in {os.path.dirname(change.path) for change in done.changes}:
+        _sweep(folder)
     for change in done.changes:
         _carry_out(change)
 
@@ -147,8 +151,18 @@ def _listed(folder: str) -> list[str]:
 
 def remove_folder(config_dir: str) -> None:
     """Remove the commands folder if nothing is in it."""
+    folder = os.path.join(config_dir, "commands")
+    _sweep(folder)
     with suppress(OSError):  # something is in it, or it is gone
-        os.rmdir(os.path.join(config_dir, "commands"))
+        os.rmdir(folder)
+
+
+def _sweep(folder: str) -> None:
+    """Remove what killed runs of ours left half written; no other run is at work, for the caller holds the lock."""
+    with suppress(OSError):  # there is no such folder, or it cannot be written
+        for name in os.listdir(folder):
+            if _TEMP.fullmatch(name):
+                os.unlink(os.path.join(folder, name))
 
 
 def _make_folder(folder: str) -> None:
