@@ -391,3 +391,14 @@ def test_a_git_of_the_project_is_not_asked_for_the_author(
     run("add", "a.md", "whose?", "--type", "feedback")
 
     assert not mark.exists()
+
+
+def test_a_secret_is_named_by_the_line_that_its_user_typed(run):
+    """Not by one of the head that keepthread would have put above it."""
+    run("init")
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    run("add", "a.md", "x", "--type", "project")
+    for arguments in (("add", "b.md", "--type", "project"), ("edit", "a.md")):
+        told = run(*arguments, f"first\nsecond {token}", code=1).err
+        assert "in line 2 (rule github-token)" in told
+        assert token not in told

@@ -292,6 +292,7 @@ def _kept(at: Desk, key: str, typed: str) -> Iterator[None]:
     from keepthread.memory.words import visible
 
     try:
+        at.refuse_secret(typed)
         yield
     except KeepthreadError as problem:
         if isinstance(problem, Conflict) and problem.diff:

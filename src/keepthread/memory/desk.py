@@ -12,11 +12,11 @@ from keepthread.errors import KeepthreadError
 from keepthread.handoff import frame
 from keepthread.memory import entries, keys, places, trust
 from keepthread.memory.entries import Entry
-from keepthread.memory.errors import MemoryProblem
+from keepthread.memory.errors import MemoryProblem, SecretFound
 from keepthread.memory.index import by_relevance, is_over
 from keepthread.memory.places import Place
 from keepthread.memory.search import MOST_HITS
-from keepthread.memory.store import Memory, Stored
+from keepthread.memory.store import Memory, Stored, find_secret
 from keepthread.memory.words import one_line, visible
 
 if TYPE_CHECKING:
@@ -187,6 +187,15 @@ class Desk:
 
         home = places.home_of if share else lambda _: "private"
         return import_from(folder or self.place.host, home, self.memory, author)
+
+    def refuse_secret(self, text: str) -> None:
+        """Raise for a secret in what was typed, in the lines that its user knows.
+
+        Raises:
+            SecretFound: there is one.
+        """
+        if found := find_secret(text, self.place.secrets):
+            raise SecretFound(*found)
 
     def keep_unsaved(self, key: str, text: str) -> str:
         """Write down what could not be stored, without the secrets in it; return where."""
