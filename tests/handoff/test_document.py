@@ -543,3 +543,18 @@ def test_a_git_of_the_project_is_not_the_one_that_is_asked(repository, monkeypat
 
     assert write_document(str(repository), NAME, TEXT).written
     assert not mark.exists()
+
+
+def test_a_folder_that_poses_as_a_repository_answers_for_none(repository):
+    """A clone may bring HEAD, objects, refs and a config beside the document; the repository around it counts."""
+    write_document(str(repository), NAME, TEXT)
+    git(repository, "add", "-f", NAME)
+    docs = (repository / NAME).parent
+    for name in ("objects", "refs", "info"):
+        (docs / name).mkdir()
+    (docs / "HEAD").write_text("ref: refs/heads/main\n")
+    (docs / "info" / "exclude").write_text("*\n")
+    (docs / "config").write_text("[core]\n\tbare = false\n\tworktree = .\n")
+
+    assert "tracked by git" in write_document(str(repository), NAME, TEXT + "new").why
+    assert (repository / NAME).read_text() == TEXT

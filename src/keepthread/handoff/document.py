@@ -235,7 +235,9 @@ def _tracked(path: str) -> bool:
 
 def _git(path: str, *arguments: str) -> bool | None:
     """Return what git answers about the file, None when it has no answer: missing, slow, or not willing."""
-    folder, name = os.path.split(path)
+    # Not in the file's own folder, which may pose as a repository: git would follow the configuration in it.
+    folder = git_root(os.path.dirname(path))
+    name = os.path.relpath(path, folder)
     # Nothing of the repository's own configuration runs, no variable leads to another repository, and a relative folder
     # of PATH, which a repository's settings may have put there, would hold the repository's own git.
     safe = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
@@ -246,7 +248,12 @@ def _git(path: str, *arguments: str) -> bool | None:
         run = subprocess.run(
             [platforms.started_as("git", env), *safe, *arguments, "--", name],
             cwd=folder,
-            env={**env, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"},
+            env={
+                **env,
+                "GIT_OPTIONAL_LOCKS": "0",
+                "GIT_TERMINAL_PROMPT": "0",
+                "GIT_ALLOW_PROTOCOL": "none",
+            },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
