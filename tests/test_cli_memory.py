@@ -103,7 +103,10 @@ def test_the_life_of_an_entry(run, project):
     assert run("search", "httpie").out == "client.md (team)\n    Use httpie 3.\n"
     assert run("check").out == "Nothing to complain about.\n"
     assert run("rm", "client.md").out == "Deleted client.md (team)\n"
-    assert run("list").out == "No entries yet. Write one: keepthread memory add KEY TEXT\n"
+    assert (
+        run("list").out
+        == "No entries yet. Write one: keepthread memory add KEY.md TEXT --type project\n"
+    )
 
 
 def test_what_is_written_is_private_and_kept_out_of_git_where_it_is_made_anew(run, project):

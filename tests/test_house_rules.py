@@ -49,7 +49,7 @@ FLOORS = [
     },
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-# Steps of one room that DESIGN gives as single modules: the detached upgrade, its start, and its use on demand.
+# Steps of one room that are modules of their own: the detached upgrade, its start, and its use on demand.
 FAMILIES = [
     {"launch", "worker", "ondemand", "carried"},
     FLOORS[0],

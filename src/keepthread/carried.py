@@ -61,7 +61,7 @@ def carry(name: str, env: Mapping[str, str], cwd: str, form: Format) -> str:
         if not path:
             raise KeepthreadError(
                 f"There is neither a handoff nor a transcript of session {name!r}",
-                "`keepthread show --list` names the sessions.",
+                "`keepthread show --list` names the sessions that have a handoff; six characters of an id do.",
             )
         handoff = make(Wish(transcript=path, session=session, engine="facts"), env, cwd)
     secrets = outlet_of(load_config(env, config_dir(env)), env).secrets

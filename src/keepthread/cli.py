@@ -1,4 +1,4 @@
-"""The command line. Every command reads its options, calls one function, prints, and ends with DESIGN's exit codes."""
+"""The command line. Every command reads its options, calls one function, prints, and ends with an exit code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ OK, REFUSED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="keepthread")
 def cli() -> None:
-    """Keep the thread of a long coding-agent session across compaction."""
+    """Keep the thread of a long coding-agent session across compaction.
+
+    "The host" is Claude Code. Begin with `keepthread doctor`; in a project: `keepthread status`.
+    """
 
 
 for command in (handoff, show, diff, memory, profile, thresholds, statusline):
@@ -43,7 +46,7 @@ _scope = click.option(
 _dry = click.option("--dry-run", is_flag=True, help="Print the change as a diff and write nothing.")
 
 
-@cli.command()
+@cli.command(short_help="Write hooks and slash commands into the host's settings.")
 @_scope
 @click.option(
     "--profile",
@@ -63,7 +66,7 @@ def install(scope: str, name: str, dry_run: bool, as_json: bool) -> None:
     _print_report(report, as_json)
 
 
-@cli.command()
+@cli.command(short_help="Take everything out again that install wrote.")
 @_scope
 @_dry
 @click.option(
@@ -96,7 +99,7 @@ def _print_report(report: Any, as_json: bool) -> None:
         say(note)
 
 
-@cli.command()
+@cli.command(short_help="Keep TEXT word for word through every compaction.")
 @click.argument("text", required=False, metavar="TEXT")
 @click.option(
     "--session",
@@ -147,7 +150,7 @@ def status(as_json: bool) -> None:
     say(json.dumps(found.shape, indent=2) if as_json else render_status(found))
 
 
-@cli.command()
+@cli.command(short_help="Check the installation, and say what mends it.")
 @click.option("--live", is_flag=True, help="Ask the engines for real, with a tiny prompt.")
 @click.option(
     "--fix",
@@ -174,7 +177,7 @@ def doctor(live: bool, fix: bool, as_json: bool) -> None:
         raise SystemExit(REFUSED)
 
 
-@cli.command()
+@cli.command(short_help="Print the log: one line per run of a hook or a command.")
 @click.option("--follow", is_flag=True, help="Go on printing lines as they come.")
 @click.option("--session", default="", metavar="ID", help="Only lines of this session.")
 @click.option(
@@ -191,7 +194,7 @@ def logs(follow: bool, session: str, since: str) -> None:
         say(line)
 
 
-@cli.command(name="eval")
+@cli.command(name="eval", short_help="Measure what compactions cost, in transcripts.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option(
     "--jobs",
@@ -214,7 +217,7 @@ def evaluate(paths: tuple[str, ...], jobs: int | None, show: bool, as_json: bool
     say(text)
 
 
-@cli.command()
+@cli.command(short_help="Write a page of this project's sessions, for a browser.")
 @click.option(
     "--out",
     default="",
@@ -233,7 +236,7 @@ def report(out: str) -> None:
     say(told)
 
 
-@cli.command()
+@cli.command(short_help="Print a script for tab completion in bash, zsh or fish.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), metavar="SHELL")
 def completion(shell: str) -> None:
     """Print the script that completes keepthread's commands and options in bash, zsh or fish."""

@@ -10,7 +10,7 @@ import click
 from keepthread.cli_output import json_option, say
 
 
-@click.command()
+@click.command(short_help="Say at how many tokens the host compacts, and why.")
 @click.option(
     "--model", default="", metavar="M", help="The model; by default that of the newest session."
 )
@@ -23,7 +23,7 @@ def thresholds(model: str, as_json: bool) -> None:
     say(json.dumps(found.shape, indent=2) if as_json else told(found))
 
 
-@click.command()
+@click.command(short_help="Print keepthread's status line, or register it.")
 @click.option(
     "--snippet", is_flag=True, help="Print what belongs into the host's settings to show the line."
 )

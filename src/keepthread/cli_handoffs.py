@@ -39,7 +39,7 @@ _FORMAT_HELP = "Markdown, JSON, or one of the two texts that are put back into t
 )  # fmt: skip
 @click.option(
     "--from", "source", default="", metavar="SESSION",
-    help="Take what that session left (its id, or how it begins), to go on with it here.",
+    help="Take what that session left (its id, or its first six characters or more), to go on with it here.",
 )  # fmt: skip
 @click.option(
     "--to",
@@ -118,7 +118,7 @@ def show(session: str, listing: bool, form: str) -> None:
     say(shown(stored(session, env, cwd), cast(Format, form), env))
 
 
-@click.command()
+@click.command(short_help="Say what changed between two handoffs.")
 @click.argument("older", metavar="A")
 @click.argument("newer", metavar="B")
 @session_option

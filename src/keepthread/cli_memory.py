@@ -37,9 +37,9 @@ _trusted = click.option(
 _FOR_SESSION = 100  # entries
 
 
-@click.group()
+@click.group(short_help="Keep what a project's team has learned, and your own notes.")
 def memory() -> None:
-    """What this project's team has learned: entries shared through git, and your own."""
+    """Keep what a project's team has learned: entries shared through git, and your own."""
 
 
 memory.add_command(trust)
@@ -58,19 +58,23 @@ memory.add_command(session)
 )
 @json_option
 def init(folder: str, as_json: bool) -> None:
-    """Set up the team's memory."""
+    """Set up the team's memory: a folder in the project.
+
+    In a repository, sessions are shown it after `keepthread memory trust`.
+    """
     from keepthread.memory.places import init as set_up
 
     made = set_up(_place(), os.path.abspath(folder) if folder else "")
     _print({"folder": made}, f"The team's memory is {made}", as_json)
 
 
-@memory.command()
+@memory.command(short_help="Write a new entry.")
 @click.argument("key", metavar="KEY")
-@click.argument("text", nargs=-1, metavar="TEXT...")
+@click.argument("text", nargs=-1, metavar="[TEXT]...")
 @click.option(
-    "--type", "kind", type=click.Choice(_TYPES), default=None, help="What the entry is about."
-)
+    "--type", "kind", type=click.Choice(_TYPES), default=None,
+    help="What the entry is about; needed, unless the text says it in a head.",
+)  # fmt: skip
 @click.option("--name", default="", metavar="NAME", help="Its short name.")
 @click.option("--description", default="", metavar="LINE", help="What it says, in one line.")
 @click.option("--expires", default="", metavar="DATE", help="Until when it holds: 2027-01-31.")
@@ -129,9 +133,9 @@ def show(key: str, scope: str, as_json: bool) -> None:
             say(visible(held.text(key)[0]))
 
 
-@memory.command()
+@memory.command(short_help="Change an entry.")
 @click.argument("key", metavar="KEY")
-@click.argument("text", nargs=-1, metavar="TEXT...")
+@click.argument("text", nargs=-1, metavar="[TEXT]...")
 @click.option(
     "--base",
     default="",
@@ -202,7 +206,7 @@ def search(words: tuple[str, ...], limit: int, scope: str, as_json: bool) -> Non
     _print(hits, desk.hits_text(hits), as_json)
 
 
-@memory.command()
+@memory.command(short_help="Look for entries that are broken, expired or contradicting.")
 @_trusted
 @_scope
 @json_option
@@ -218,7 +222,7 @@ def check(trusted: bool, scope: str, as_json: bool) -> None:
         raise SystemExit(1)
 
 
-@memory.command(name="import")
+@memory.command(name="import", short_help="Take over what the host's own auto memory noted.")
 @click.option(
     "--from",
     "folder",

@@ -27,9 +27,9 @@ _dry = click.option("--dry-run", is_flag=True, help="Write nothing; print what w
 _name = click.argument("name", metavar="NAME")
 
 
-@click.group()
+@click.group(short_help="Set the host's variables that decide when it compacts.")
 def profile() -> None:
-    """Sets of the host's variables: when it compacts, and how much output enters the context."""
+    """Set the host's variables: when it compacts, and how much output enters the context."""
 
 
 @profile.command(name="list")
@@ -42,7 +42,7 @@ def list_(as_json: bool) -> None:
     say(json.dumps(rows, indent=2) if as_json else views.listing_text(rows))
 
 
-@profile.command()
+@profile.command(short_help="Say what each value of a profile does.")
 @_name
 @json_option
 def show(name: str, as_json: bool) -> None:
@@ -54,7 +54,7 @@ def show(name: str, as_json: bool) -> None:
     say(json.dumps(shape, indent=2) if as_json else views.shown_text(shape))
 
 
-@profile.command()
+@profile.command(short_help="Put a profile's values into the host's settings.")
 @_name
 @click.option("--scope", type=_SCOPES, default=None, help="Whose settings; user by default.")
 @_env_file
@@ -79,7 +79,7 @@ def apply(
     _print([report], as_json)
 
 
-@profile.command()
+@profile.command(short_help="Compare a profile with what is in force.")
 @_name
 @json_option
 def diff(name: str, as_json: bool) -> None:
@@ -91,8 +91,8 @@ def diff(name: str, as_json: bool) -> None:
     say(json.dumps(rows, indent=2) if as_json else views.difference_text(rows))
 
 
-@profile.command()
-@click.argument("file", required=False, type=click.Path(dir_okay=False), metavar="FILE")
+@profile.command(short_help="Look for values that do nothing or contradict each other.")
+@click.argument("file", required=False, type=click.Path(dir_okay=False), metavar="[FILE]")
 @json_option
 def lint(file: str | None, as_json: bool) -> None:
     """Look for values that do nothing, contradict each other, or are not what was meant; in force, or in FILE."""
@@ -112,7 +112,7 @@ def lint(file: str | None, as_json: bool) -> None:
         raise SystemExit(1)
 
 
-@profile.command()
+@profile.command(short_help="Take all values of profiles out again.")
 @click.option("--scope", type=_SCOPES, default=None, help="Only in these settings.")
 @_env_file
 @_dry

@@ -11,12 +11,12 @@ import click
 from keepthread.cli_output import json_option, say
 
 
-@click.group()
+@click.group(short_help="Turn the running memory of sessions on or off.")
 def session() -> None:
     """The running memory of a session: written while it goes on, so that a compaction finds it ready."""
 
 
-@session.command()
+@session.command(short_help="Keep it by a model, or with --facts without one.")
 @click.option(
     "--facts", is_flag=True, help="Without a model: computed from the transcript, for nothing."
 )
@@ -26,7 +26,7 @@ def on(facts: bool, as_json: bool) -> None:
     _choose("facts" if facts else "model", as_json)
 
 
-@session.command()
+@session.command(short_help="Keep no memory of sessions.")
 @json_option
 def off(as_json: bool) -> None:
     """Keep no memory of sessions, not even of facts; what is stored stays until its session is removed."""

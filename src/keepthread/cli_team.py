@@ -10,7 +10,7 @@ import click
 from keepthread.cli_output import json_option, say
 
 
-@click.command()
+@click.command(short_help="Share the team's memory through git.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
 @click.option(
     "--allow-deletions", is_flag=True, help="Share it also when most entries are gone here."

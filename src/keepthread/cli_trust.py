@@ -12,7 +12,7 @@ from keepthread.cli_output import json_option, say
 from keepthread.errors import KeepthreadError
 
 
-@click.command()
+@click.command(short_help="Decide whether sessions are shown the team's memory.")
 @click.option("--revoke", is_flag=True, help="Keep it out of the context again.")
 @click.option("--yes", is_flag=True, help="Do not ask: for scripts.")
 @json_option

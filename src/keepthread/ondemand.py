@@ -118,7 +118,8 @@ def _target(wish: Wish, env: Mapping[str, str], folder: str, cwd: str) -> _Targe
     if not path:
         thing = f"session {session!r}" if session else f"the project {cwd!r}"
         raise KeepthreadError(
-            f"There is no transcript of {thing}", "Name its session with --session ID."
+            f"There is no transcript of {thing}",
+            "Run it in the folder in which the session was started, or name one with --session ID.",
         )
     project = _project_of(path) if elsewhere else project_root(env, cwd)
     return _Target(path, session or _session_of(path), project)

@@ -14,7 +14,7 @@ from tests.support.hook_runs import World
 
 @pytest.fixture
 def world(tmp_path: Path, home: Path) -> World:
-    """An empty home and a project; every run is held to the invariants of CASES."""
+    """An empty home and a project; every run is held to the invariants of `World`."""
     return World(tmp_path, home)
 
 

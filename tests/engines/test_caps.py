@@ -1,4 +1,4 @@
-"""The two caps, across processes; what cannot be counted does not stop a call (CASES L1, F5)."""
+"""The two caps, across processes; what cannot be counted does not stop a call (tests/cases: L1, F5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The host's own program as an engine (CASES E1, E3, E4, E5, E7, E8, E11, F3)."""
+"""The host's own program as an engine (tests/cases: E1, E3, E4, E5, E7, E8, E11, F3)."""
 
 from __future__ import annotations
 

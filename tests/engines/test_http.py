@@ -127,7 +127,7 @@ def test_a_damaged_encoding_is_a_bad_answer(server: FakeHttp) -> None:
 
 
 def test_lone_surrogates_in_a_prompt_do_not_break_the_request(server: FakeHttp) -> None:
-    """Transcripts hold halves of emoji (CASES B10)."""
+    """Transcripts hold halves of emoji (tests/cases: B10)."""
     from keepthread.engines.model import Request
     from tests.engines.asking import SCHEMA
 

@@ -1,4 +1,4 @@
-"""Ollama's native API: the whole prompt is read, or the answer is refused (CASES E10)."""
+"""Ollama's native API: the whole prompt is read, or the answer is refused (tests/cases: E10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chat completions API against a loopback server that speaks its shape (CASES E8 and /v1)."""
+"""The chat completions API against a loopback server that speaks its shape (tests/cases: E8 and /v1)."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_the_cost_is_the_servers_word_or_the_users_price(
     ],
 )
 def test_a_chatty_answer_is_read(server: FakeHttp, text: str) -> None:
-    """CASES E8."""
+    """As tests/cases: E8."""
     server.on(PATH, chat(text))
     assert ask(engine(server)).document == DOCUMENT
 

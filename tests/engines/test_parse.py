@@ -1,4 +1,4 @@
-"""The document in what a model wrote (CASES E8, B10)."""
+"""The document in what a model wrote (tests/cases: E8, B10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One child, one deadline, nothing left behind (CASES E5 and F3)."""
+"""One child, one deadline, nothing left behind (tests/cases: E5 and F3)."""
 
 from __future__ import annotations
 

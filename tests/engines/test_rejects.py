@@ -1,4 +1,4 @@
-"""What is no handoff, and which reason it stands for (CASES E4, E7)."""
+"""What is no handoff, and which reason it stands for (tests/cases: E4, E7)."""
 
 from __future__ import annotations
 

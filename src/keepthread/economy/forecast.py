@@ -44,7 +44,7 @@ class Forecast(NamedTuple):
 
     @property
     def shape(self) -> dict[str, Any]:
-        """What `--json` prints: DESIGN's keys, and where the values come from."""
+        """What `--json` prints: the figures of the point, and where the values come from."""
         return {
             **self.point.as_dict(),
             "client": MEASURED_ON,

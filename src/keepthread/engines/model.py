@@ -92,7 +92,7 @@ class EngineError(Exception):
     """An engine did not answer.
 
     Attributes:
-        reason: one of DESIGN's reasons.
+        reason: one of `FailureReason`.
         detail: one line for the log, free of transcript text and secrets.
         permanent: trying again in this session is pointless (no login, program missing).
         cost_usd: what the failed call cost, if known.

@@ -90,7 +90,10 @@ def transcripts(paths: Iterable[str]) -> list[str]:
         elif os.path.exists(path):
             found.add(path)
         else:
-            raise KeepthreadError(f"{path}: there is no such file or folder")
+            raise KeepthreadError(
+                f"{path}: there is no such file or folder",
+                "Name a transcript or a folder of them; Claude Code's own lie in ~/.claude/projects.",
+            )
     if not found:
         raise KeepthreadError(
             "No transcripts found",

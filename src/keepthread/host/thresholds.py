@@ -91,7 +91,7 @@ class Thresholds:
         self.hard_stop: int | None = known.tokens - self.output_reserve - STOP
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the attributes by name, those of DESIGN's shape first."""
+        """Return the attributes by name, those that decide the point first."""
         first = ("model", "window", "output_reserve", "effective", "threshold", "warning")
         names = (*first, "hard_stop", "fires_early")
         return {

@@ -307,7 +307,7 @@ def as_json(row: dict[str, Any]) -> dict[str, Any]:
 def list_text(rows: Sequence[dict[str, Any]]) -> str:
     """Return a listing for people, one entry a line."""
     if not rows:
-        return "No entries yet. Write one: keepthread memory add KEY TEXT"
+        return "No entries yet. Write one: keepthread memory add KEY.md TEXT --type project"
     width = min(48, max(len(visible(row["key"])) for row in rows))
     lines = []
     for row in rows:
