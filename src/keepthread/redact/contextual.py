@@ -54,6 +54,8 @@ def _userinfo(match: re.Match[str]) -> bool:
 _SESSION = r"(?i:[\w.-]{0,24}(?:sess|sid|token|auth|jwt|csrf|xsrf|login|remember)[\w.-]{0,24})"
 _SPOT = r"[ =]{0,2}\\?[\"']?"
 
+_TOLD = r"[ \t]{0,4}:?[ \t]{1,4}[\"'`“„«]?([^\s\"'`“”„«»<>(){}\[\]\\,;]{8,256})"
+
 RULES: tuple[Rule, ...] = (
     Rule(
         "authorization",
@@ -81,12 +83,28 @@ RULES: tuple[Rule, ...] = (
     # In prose: the password is ...
     Rule(
         "told-secret",
-        "pass secret token key contrase",
-        r"(?i:\b(?:(?:(?:passwor[dt]|passphrase|passcode|passwd|secret|token|contrase\u00f1a|mot de passe|"
-        r"(?:api|access|secret|private)[ _-]?key)(?:[ \t]{1,4}(?:is|was|are|ist|lautet|be|to|est|es))"
-        r"(?:[ \t]{1,4}(?:now|still|jetzt))?)|use[ \t]{1,4}(?:the|this)[ \t]{1,4}password|"
-        r"(?:contrase\u00f1a|mot de passe|passwort|(?:api|access|secret|private)[ ]key)[ \t]?:))"
-        r"[ \t]{0,4}:?[ \t]{1,4}[\"'`“„«]?([^\s\"'`“”„«»<>(){}\[\]\\,;]{8,256})",
+        "pass secret token",
+        r"(?i:\b(?:passwor[dt]|passphrase|passcode|passwd|secret|token)"
+        r"(?:[ \t]{1,4}(?:is|was|are|ist|lautet|be|to))(?:[ \t]{1,4}(?:now|still|jetzt))?)" + _TOLD,
+        _told,
+    ),
+    Rule(  # use the password ..., Passwort: ...
+        "told-secret",
+        "passwor",
+        r"[Pp]asswor[dt](?:(?<=(?i:use the ).{8})|(?<=(?i:use this ).{8})|(?<=t)[ \t]?:)" + _TOLD,
+        _told,
+    ),
+    Rule(
+        "told-secret",
+        "contrase passe",
+        r"(?i:contrase\u00f1a|mot de passe)(?:[ \t]{1,4}(?:es|est)|[ \t]?:)" + _TOLD,
+        _told,
+    ),
+    Rule(  # the API key is ..., secret key: ...
+        "told-secret",
+        "key",
+        r"[Kk][Ee][Yy](?:(?<=(?i:api).{4})|(?<=(?i:access).{4})|(?<=(?i:secret).{4})|(?<=(?i:private).{4}))"
+        r"(?:[ \t]{1,4}(?:is|was|to|ist|lautet)|(?<=[ ].{3})[ \t]?:)" + _TOLD,
         _told,
     ),
     Rule(
@@ -127,14 +145,14 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(  # HTTPBasicAuth("ada", "..."), auth=("ada", "..."), db.auth("ada", "...")
         "basic-auth",
-        "auth",
-        r"(?:BasicAuth|\bauth)[ \t]?(?:=[ \t]?)?[(\[][ \t]{0,4}\\{0,7}['\"][^'\"\\\n]{1,128}\\{0,7}['\"],"
+        "basicauth auth( auth=( auth=[",
+        r"[Aa]uth(?<![A-Za-z]auth)=?[(\[][ \t]{0,4}\\{0,7}['\"][^'\"\\\n]{1,128}\\{0,7}['\"],"
         r"[ \t]{0,4}\\{0,7}['\"]([^'\"\\\n]{4,256})",
         _given,
     ),
     Rule(  # {"auths": {"host": {"auth": "..."}}} of a registry's login
         "stored-key",
-        "auth identitytoken",
+        "\"auth\" 'auth' auth\\ identitytoken",
         r"['\"](?:auth|identitytoken)\\{0,7}['\"][ \t]{0,4}:[ \t]{0,4}\\{0,7}['\"]([A-Za-z0-9+/_-]{16,4096}={0,2})",
         _credentials,
     ),
