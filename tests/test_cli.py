@@ -141,6 +141,23 @@ def test_a_reader_who_has_had_enough_is_no_fault(person: Person) -> None:
     process.stderr.close()
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_output_that_finds_no_room_is_refused_and_told_once(person: Person) -> None:
+    """Python's own exit code for it would be 120, and a complaint of its own behind ours."""
+    with open("/dev/full", "wb") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "keepthread", "profile", "list"],
+            check=False,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    assert ran.returncode == 1
+    assert ran.stderr == "keepthread: No space left on device\n"
+
+
 def test_a_terminal_that_cannot_show_a_character_gets_a_question_mark(person: Person) -> None:
     """A name in another script is no bug of ours."""
     person.session().user("Call the file 潮位.py, the rest stays.")

@@ -26,7 +26,12 @@ def say(text: str) -> None:
     """Print text, ending with one line break at least."""
     try:
         click.echo(text, nl=not text.endswith("\n"))
-    except BrokenPipeError:
-        # `keepthread logs | head`: the reader has had enough. Python would complain once more when it ends.
+    except OSError as problem:
+        # What could not be printed is not to be tried again when Python ends: that would be its exit code, and a
+        # complaint of its own.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(0) from None
+        if isinstance(
+            problem, BrokenPipeError
+        ):  # `keepthread logs | head`: the reader has had enough
+            raise SystemExit(0) from None
+        raise
