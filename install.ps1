@@ -36,7 +36,7 @@ function Test-Modern([string[]]$Command) {
 function Find-Python {
     $named = $env:KEEPTHREAD_PYTHON
     if ($named) {
-        if (-not (Test-Modern @($named))) { Stop-Install "KEEPTHREAD_PYTHON is no Python 3.10 or later: $named" }
+        if (-not (Test-Modern @($named))) { Stop-Install "KEEPTHREAD_PYTHON is no Python 3.10 or later: $named" 'Name another, or unset it: one is looked for.' }
         return , @($named)
     }
     foreach ($candidate in @(@('py', '-3'), @('python'), @('python3'))) {

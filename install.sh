@@ -30,7 +30,8 @@ absolute() { [[ $1 == /* || $1 == [A-Za-z]:[\\/]* ]]; }
 find_python() {
   local name
   if [[ -n ${KEEPTHREAD_PYTHON:-} ]]; then
-    modern "$KEEPTHREAD_PYTHON" || fail "KEEPTHREAD_PYTHON is no Python 3.10 or later: $KEEPTHREAD_PYTHON"
+    modern "$KEEPTHREAD_PYTHON" ||
+      fail "KEEPTHREAD_PYTHON is no Python 3.10 or later: $KEEPTHREAD_PYTHON" "Name another, or unset it: one is looked for."
     command -v "$KEEPTHREAD_PYTHON"
     return
   fi
@@ -143,6 +144,12 @@ case ${1:-} in
     shift
     prepare_plugin "$@"
     ;;
+  -h | --help)
+    say "./install.sh                    sets keepthread up or upgrades it"
+    say "./install.sh --test [TESTS]     runs the linters, and all tests or those named"
+    say "./install.sh --plugin [FOLDER]  makes the environment of the plugin"
+    say "KEEPTHREAD_PYTHON=PATH names the Python to use. More: docs/install.md"
+    ;;
   "") install_product ;;
-  *) fail "unknown option $1" "Use ./install.sh, ./install.sh --plugin or ./install.sh --test." ;;
+  *) fail "unknown option $1" "./install.sh --help names what there is." ;;
 esac

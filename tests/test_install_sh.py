@@ -214,7 +214,10 @@ def test_a_named_python_that_is_too_old_is_not_silently_replaced(home: Path) -> 
     run = install_sh(ROOT, environment(home, KEEPTHREAD_PYTHON="/bin/false"))
 
     assert run.returncode == 1
-    assert run.stderr == "keepthread: KEEPTHREAD_PYTHON is no Python 3.10 or later: /bin/false\n"
+    assert run.stderr.splitlines() == [
+        "keepthread: KEEPTHREAD_PYTHON is no Python 3.10 or later: /bin/false",
+        "  Name another, or unset it: one is looked for.",
+    ]
 
 
 def test_a_python_without_venv_is_named_with_the_remedy(home: Path, tmp_path: Path) -> None:
@@ -241,6 +244,17 @@ def test_a_folder_that_is_no_virtual_environment_is_never_removed(
     assert run.returncode == 1
     assert "is in the way: it is no virtual environment" in run.stderr
     assert (tmp_path / "thesis" / "chapter.tex").read_text() == "text"
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_the_help_names_every_way_and_sets_nothing_up(option: str, home: Path) -> None:
+    """Within 80 columns."""
+    run = install_sh(ROOT, environment(home), option)
+
+    assert run.returncode == 0
+    assert all(way in run.stdout for way in ("--test", "--plugin", "KEEPTHREAD_PYTHON"))
+    assert max(map(len, run.stdout.splitlines())) <= 80
+    assert list(home.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ PARTS: Mapping[str, str] = {
 OTHERS: Mapping[str, str] = {
     "KEEPTHREAD_CA_BUNDLE": "a file of certificates to trust instead of the usual ones; only in the file",
     "KEEPTHREAD_CHILD": "set by keepthread for the model call, so that its hooks do nothing there",
-    "KEEPTHREAD_PYTHON": "read by `install.sh`: the Python to use",
+    "KEEPTHREAD_PYTHON": "read by `install.sh`: the Python of a new environment",
     "KEEPTHREAD_TEST_VENV": "read by `install.sh --test`: where its environment is made",
     "KEEPTHREAD_TEST_SCALE": "read by the tests: how much they try",
     "KEEPTHREAD_TEST_CACHE": "read by the tests: where the real client is kept",
