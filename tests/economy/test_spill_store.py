@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -110,3 +112,45 @@ def test_a_turn_with_endless_results_is_over_any_total(
 
     assert totals[:3] == [10, 20, 30]
     assert totals[-1] > 1e9
+
+
+def test_results_that_come_under_one_id_at_the_same_moment_are_all_kept(tmp_path: Path) -> None:
+    """Each process is told the path at which its own result lies."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from keepthread.economy.spill_store import keep\n"
+        "sys.stdin.read(1)\n"
+        "print(keep(sys.argv[2], sys.argv[3], 'toolu_1', sys.argv[4]))\n"
+    )
+    source = str(Path(spill_store.__file__).parents[2])
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-I", "-c", code, source, str(tmp_path), SESSION, f"result {number}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(12)
+    ]
+    for process in running:  # all of them have loaded what they need
+        assert process.stdin is not None
+        process.stdin.close()
+        process.stdin = None
+    paths = [Path(process.communicate(timeout=120)[0].strip()) for process in running]
+
+    assert [path.read_text() for path in paths] == [f"result {n}" for n in range(12)]
+
+
+def test_where_links_are_not_possible_each_text_has_a_path_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the same text has the same path again."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    paths = [keep(tmp_path, 1, text) for text in ("one", "two", "one")]
+
+    assert [path.read_text() for path in paths] == ["one", "two", "one"]
+    assert paths[0] == paths[2]

@@ -39,18 +39,29 @@ def keep(state: str, session: str, call: str, text: str) -> str:
     folder = os.path.join(session_dir(state, session), FOLDER)
     data = text.encode("utf-8", "surrogatepass")
     path = os.path.join(folder, f"{_plain(call)}.txt")
-    held = _held(path, len(data))
-    if held == data:
+    if _held(path, len(data)) == data:
         return path
-    if (
-        held is not None
-    ):  # another result under the same id: the first one's path is in the context already
-        path = path[:-4] + f"-{_sum(data)}.txt"
     files.make_private(folder)
-    files.write_private(path, data)
+    path = _written(path, data)
     with suppress(OSError):  # the session is as young as its newest result
         os.utime(os.path.dirname(folder))
     _prune(folder, path, time.time())
+    return path
+
+
+def _written(path: str, data: bytes) -> str:
+    """Write a result to `path`; where another one lies or comes at the same moment, to a path of its own.
+
+    That one's path is in the context already, so it is never replaced.
+    """
+    own = path[:-4] + f"-{_sum(data)}.txt"
+    files.write_private(own, data)
+    try:
+        os.link(own, path)  # in one step: of several processes one gets the name
+    except OSError:  # taken, or this file system has no links
+        if _held(path, len(data)) != data:
+            return own
+    drop(own)
     return path
 
 
