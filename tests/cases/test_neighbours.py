@@ -241,7 +241,7 @@ def test_i9_projects_are_switched_off_by_patterns(world, pattern: str):
     assert {entry["outcome"] for entry in world.log()} == {"disabled"}
 
 
-@pytest.mark.parametrize("pattern", ["{folder}/*/proj", "{folder}/pro", "{folder}/[ab]roj", "*"])
+@pytest.mark.parametrize("pattern", ["{folder}/*/proj", "{folder}/pro", "{folder}/[ab]roj", "pro"])
 def test_i9_what_no_pattern_matches_stays_on(world, pattern: str):
     world.variables(OFF_PROJECTS=pattern.format(folder=world.folder))
     world.session()

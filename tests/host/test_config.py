@@ -12,6 +12,7 @@ import pytest
 
 from keepthread.host import variables
 from keepthread.host.config import Config, load, store_resolved
+from keepthread.host.locations import inside_any
 
 
 def given(folder: Path, text: str | bytes, env: Mapping[str, str] | None = None) -> Config:
@@ -115,9 +116,8 @@ BAD = {
     "MAX_USD_PER_DAY": ["-1", "inf", "$5"],
     "WINDOW": ["500k"],
     "KEEP_SESSIONS": ["-1", "all"],
+    "OFF_PROJECTS": ['"/a\\nb"'],
     "KEEP_DAYS": ["-1", "36501", "90d", "1.5"],
-    "OFF_PROJECTS": ["relative/folder"],
-    "LOCAL_ONLY_PROJECTS": ["/a,b"],
 }
 
 
@@ -346,3 +346,28 @@ def test_how_many_turns_an_engine_is_told_is_its_own(tmp_path: Path) -> None:
     assert given(tmp_path, "KEEPTHREAD_TURNS=claude=40\n").turns_of("ollama") == 0
     assert wrong.turns_of("claude") == 0
     assert "KEEPTHREAD_TURNS" in wrong.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "project", "is_meant"),
+    [
+        ("secret", "/home/ada/secret/src", True),
+        ("work/secret", "/home/ada/work/secret", True),
+        ("work/secret", "/home/ada/secret", False),
+        ("/a:/home/ada/secret", "/home/ada/secret", True),
+        ("/a;~/secret", "/home/ada/secret", True),
+        ("/a, b, ~/x", "/srv/b/c", True),
+        ("/a", "/ab", False),
+    ],
+)
+def test_folders_are_read_as_widely_as_they_can_be_meant(
+    tmp_path: Path, text: str, project: str, is_meant: bool
+) -> None:
+    """What its user wants left alone is not dropped for a slip."""
+    env = tmp_path / ".env"
+    env.write_text(f"KEEPTHREAD_OFF_PROJECTS='{text}'\nKEEPTHREAD_LOCAL_ONLY_PROJECTS='{text}'\n")
+    config = load({"HOME": "/home/ada"}, str(tmp_path))
+
+    assert config.problems == ()
+    assert inside_any(project, config.off_projects) is is_meant
+    assert config.local_only_projects == config.off_projects

@@ -27,7 +27,7 @@ def log_lines(
 
     Args:
         env: the process environment.
-        session: only lines of this session; "" for all.
+        session: only lines of this session, its id or how that begins; "" for all.
         since: only lines since then: a span (90s, 15m, 2h, 3d) or an ISO 8601 time; "" for all.
         follow: go on.
 
@@ -39,7 +39,7 @@ def log_lines(
     before: list[Entry] = []
     for entries in _looks(state, follow):
         for entry in _added(before, entries):
-            own = not session or entry.get("session") == session
+            own = str(entry.get("session") or "").startswith(session)
             if own and str(entry.get("time", "")) >= start:
                 yield _line(entry)
         before = entries

@@ -32,17 +32,18 @@ def find_transcript(
         return path if usable else ""  # the id is no UUID, so it must not become part of a path
     found = path if usable else ""
     for other in _named_after(session_id, os.path.dirname(path), config_dir):
-        newer = bool(found) and _newer(other, found)
-        if not found or (newer and (belongs is None or belongs(other, session_id))):
-            found = other
-        elif belongs is not None and other != found and _strays(found, other, session_id, belongs):
+        if not found or (other != found and _goes_before(other, found, session_id, belongs)):
             found = other
     return found
 
 
-def _strays(found: str, other: str, session_id: str, belongs: Callable[[str, str], bool]) -> bool:
-    """Return whether the file found is empty or another session's, while the other one is this session's."""
-    return belongs(other, session_id) and not belongs(found, session_id)
+def _goes_before(
+    other: str, found: str, session_id: str, belongs: Callable[[str, str], bool] | None
+) -> bool:
+    """Return whether the other file is this session's, and the one found is older, empty or another session's."""
+    if belongs is None:
+        return _newer(other, found)
+    return belongs(other, session_id) and (_newer(other, found) or not belongs(found, session_id))
 
 
 def _named_after(session_id: str, beside: str, config_dir: str) -> list[str]:

@@ -14,6 +14,7 @@ Reader = Callable[[str, Mapping[str, str]], Value]
 
 SOURCES = ("startup", "resume", "clear", "compact", "fork")  # the host's, of SessionStart
 _TRUE = ("1", "true", "yes", "on")
+_BETWEEN = r"[,;]" if os.pathsep == ";" else r"[,;]|:(?=[/~])"
 _FALSE = ("0", "false", "no", "off")
 # What names an endpoint of the user's own choosing: KEEPTHREAD_<NAME>_BASE_URL and the like.
 _ENDPOINT = ("_base_url", "_api_key", "_model", "_ca_bundle", "_num_ctx", "_command", "_price")
@@ -132,12 +133,16 @@ def _turns(text: str, _env: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _folders(text: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    # Read as widely as it can be meant: what its user wanted left alone must not be dropped for a slip. A folder that
+    # is not absolute is meant wherever it lies, and a list may be written as PATH is.
     home = platforms.home(env)
     found = []
-    for part in (one.strip() for one in text.split(",")):
+    for part in (one.strip() for one in re.split(_BETWEEN, text)):
         folder = home + part[1:] if part == "~" or part.startswith(("~/", "~\\")) else part
+        if re.search(r"[\x00-\x1f\x7f]", folder):
+            raise BadValueError("folders, with commas between, are expected")
         if part and not os.path.isabs(folder):
-            raise BadValueError("absolute folders, with commas between, are expected")
+            folder = os.path.join(os.path.abspath(os.sep), "**", folder)
         if part:
             found.append(os.path.normpath(folder))
     return tuple(found)
@@ -228,6 +233,6 @@ MEANINGS: Mapping[str, str] = {
     "turns": "how many of your last turns the model is told, beside your first ask: `30`, or by engine: "
     "`30,ollama=8`; without it as many as fit",
     "command": "the program of the `command` engine, with its arguments",
-    "off_projects": "folders in which no hook does anything, between commas",
-    "local_only_projects": "folders whose transcripts are told only to engines on this machine, between commas",
+    "off_projects": "folders in which no hook does anything, between commas; `*`, `?` and `**` stand for names",
+    "local_only_projects": "folders whose transcripts are told only to engines on this machine, written the same way",
 }
