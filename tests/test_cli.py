@@ -490,7 +490,7 @@ def test_status_of_a_partial(person: Person) -> None:
     assert text == (
         f"Session      {SESSION}\n"
         "Handoff      partial (no_login), by facts, N s old\n"
-        "             2 files, 1 rules; context N units, index N\n"
+        "             2 files, 1 rule; context N units, index N\n"
         "Tried        claude: no_login in N s\n"
         "Tried        facts: ok in N s\n"
         "Context      50,023 tokens, 25% of 200,000\n"

@@ -116,9 +116,13 @@ def _target(wish: Wish, env: Mapping[str, str], folder: str, cwd: str) -> _Targe
         path = newest_session(folder, cwd) or newest_session(folder, project_root(env, cwd))
         elsewhere = False
     if not path:
-        thing = f"session {session!r}" if session else f"the project {cwd!r}"
+        if session:
+            raise KeepthreadError(
+                f"There is no transcript of session {session!r}",
+                "Give --session a whole id; `keepthread show --list` has those with a handoff.",
+            )
         raise KeepthreadError(
-            f"There is no transcript of {thing}",
+            f"There is no transcript of the project {cwd!r}",
             "Run it in the folder in which the session was started, or name one with --session ID.",
         )
     project = _project_of(path) if elsewhere else project_root(env, cwd)

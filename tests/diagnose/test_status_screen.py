@@ -126,10 +126,10 @@ def test_the_team_s_memory_and_one_s_own_are_counted(person: Person) -> None:
     person.ok("memory", "add", "b.md", "The tide port is 9090.", "--type", "project")
 
     assert line(person, "Team memory") == (
-        "1 entries, not trusted yet: keepthread memory trust; 1 entries of your own"
+        "1 entry, not trusted yet: keepthread memory trust; 1 entry of your own"
     )
     person.ok("memory", "trust", "--yes")
-    assert line(person, "Team memory") == "1 entries, trusted; 1 entries of your own"
+    assert line(person, "Team memory") == "1 entry, trusted; 1 entry of your own"
     assert person.json("status", "--json")["team_memory"] == {
         "entries": 1,
         "standing": "trusted",

@@ -137,7 +137,7 @@ def test_the_model_must_be_named(server: FakeHttp) -> None:
     found = failed(engine(server, MODEL=""))
     assert (found.reason, found.permanent) == ("no_login", True)
     assert engine(server, MODEL="").readiness().fix == (
-        "Set KEEPTHREAD_OLLAMA_MODEL in the host's .env to a pulled model."
+        "Set KEEPTHREAD_OLLAMA_MODEL in ~/.claude/.env to a pulled model."
     )
     assert server.requests == []
 

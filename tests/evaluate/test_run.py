@@ -132,7 +132,7 @@ def test_the_table_holds_counts_and_content_only_when_asked(tmp_path: Path) -> N
     plain = eval_text([str(session.path)], progress=lambda *step: steps.append(step))
     as_json = json.loads(eval_text([str(session.path)], as_json=True))
 
-    assert "1 of 1 compactions scored in 1 files, 10 needed facts" in plain
+    assert "1 of 1 compactions scored in 1 file, 10 needed facts" in plain
     assert "ledger_part" not in plain
     assert steps == [(1, 1)]
     assert set(as_json["boundaries"][0]) >= {"file", "ordinal", "needed", "systems"}
@@ -157,5 +157,5 @@ def test_show_names_what_was_missed(tmp_path: Path) -> None:
 def test_no_compaction_is_said(tmp_path: Path) -> None:
     SessionFile(tmp_path / "s.jsonl").user("hello")
 
-    assert eval_text([str(tmp_path)]) == "No compaction in 1 files."
+    assert eval_text([str(tmp_path)]) == "No compaction in 1 file."
     assert document(evaluate([str(tmp_path)]))["totals"]["systems"] == {}

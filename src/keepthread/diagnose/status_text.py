@@ -9,7 +9,7 @@ from typing import Any
 from keepthread.diagnose.status import Status
 from keepthread.economy.gauge import shown
 from keepthread.handoff.kept_words import UPDATE
-from keepthread.handoff.render.words import why_partial
+from keepthread.handoff.render.words import plural, why_partial
 
 ROWS, COLUMNS = 24, 100
 _RUNGS = 3  # engines that were tried, the last ones
@@ -69,7 +69,7 @@ def _about_handoff(found: Status) -> Iterator[str]:
     why = f" ({reason})" if reason else ""
     yield f"Handoff      {meta['status']}{why}, by {meta['engine']}, {_span(told['age_s'])} old"
     size = f"context {told['context_units']:,} units, index {told['index_units']:,}"
-    yield f"             {told['files']} files, {told['rules']} rules; {size}"
+    yield f"             {plural(told['files'], 'file')}, {plural(told['rules'], 'rule')}; {size}"
     for rung in meta["rungs"][-_RUNGS:]:
         yield f"Tried        {rung['engine']}: {rung['result']} in {rung['seconds']} s"
 
@@ -119,11 +119,15 @@ def _about_others(shape: Mapping[str, Any]) -> Iterator[str]:
 def _team_memory(told: Mapping[str, Any] | None) -> Iterator[str]:
     if told:
         team = (
-            f"{told['entries']:,} entries, {_STANDING[told['standing']]}"
+            f"{_entries(told['entries'])}, {_STANDING[told['standing']]}"
             if told["entries"]
             else "none"
         )
-        yield f"Team memory  {team}; {told['private']:,} entries of your own"
+        yield f"Team memory  {team}; {_entries(told['private'])} of your own"
+
+
+def _entries(number: int) -> str:
+    return "1 entry" if number == 1 else f"{number:,} entries"
 
 
 def _spent(shape: Mapping[str, Any]) -> str:

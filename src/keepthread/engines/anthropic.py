@@ -51,7 +51,7 @@ class AnthropicEngine:
         fault = self._endpoint.fault
         if fault:
             wanted = endpoints.variable(NAME, "API_KEY")
-            return Readiness(False, fault, f"Set it in the host's .env: {wanted}")
+            return Readiness(False, fault, f"Set it in ~/.claude/.env: {wanted}")
         model = self._endpoint.model or "the newest of the family in KEEPTHREAD_MODEL"
         return Readiness(True, f"{self._endpoint.host}, model {model}")
 

@@ -38,7 +38,7 @@ class CommandEngine:
     def readiness(self) -> Readiness:
         """Say whether the program is there. Starts nothing."""
         if self._fault:
-            return Readiness(False, self._fault, f"Set {VARIABLE} in the host's .env.")
+            return Readiness(False, self._fault, f"Set {VARIABLE} in ~/.claude/.env.")
         return Readiness(True, self._argv[0])
 
     def ask(self, request: Request, deadline: Deadline) -> Answer:

@@ -43,7 +43,7 @@ class OllamaEngine:
         named = endpoints.variable(NAME, "MODEL")
         fault = self._endpoint.fault or ("" if self._endpoint.model else f"{named} is not set")
         if fault:
-            return Readiness(False, fault, f"Set {named} in the host's .env to a pulled model.")
+            return Readiness(False, fault, f"Set {named} in ~/.claude/.env to a pulled model.")
         return Readiness(True, f"{self._endpoint.host}, model {self._endpoint.model}")
 
     def window(self, request: Request, deadline: Deadline) -> int | None:  # noqa: ARG002  # the form of all engines

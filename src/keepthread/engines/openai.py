@@ -52,7 +52,7 @@ class OpenAIEngine:
         """Say whether address, key and model are known. Calls nothing."""
         fault = self._endpoint.fault
         if fault:
-            return Readiness(False, fault, f"Set it in the host's .env: {self._wanted()}")
+            return Readiness(False, fault, f"Set it in ~/.claude/.env: {self._wanted()}")
         model = self._model or ("the first it lists" if self.local else "as KEEPTHREAD_MODEL says")
         return Readiness(True, f"{self._endpoint.host}, model {model}")
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
+from keepthread.evaluate.page.words import counted
 from keepthread.evaluate.run import Progress, Result, Unread, evaluate
 from keepthread.evaluate.score import Score
 
@@ -118,7 +119,7 @@ def _share(part: int, whole: int) -> float | None:
 def table(result: Result) -> str:
     """Return the table: a line for each boundary, then one for each system."""
     if not result.boundaries:
-        lines = [f"No compaction in {result.files:,} files."]
+        lines = [f"No compaction in {counted(result.files, 'file')}."]
         return "\n".join(lines + _unread(result.unread))
     sums = totals(result.boundaries, result.files)
     lines = [
@@ -127,9 +128,9 @@ def table(result: Result) -> str:
     lines += _aligned(_boundary_rows(result.boundaries))
     lines += [
         "",
-        f"{sums['boundaries']:,} of {sums['compactions']:,} compactions scored in {sums['files']:,} files, "
-        f"{sums['needed']:,} needed facts, {sums['rules']:,} typed rules, {sums['edited']:,} edited files, "
-        f"{sums['asks']:,} asks",
+        f"{sums['boundaries']:,} of {sums['compactions']:,} compactions scored in {counted(sums['files'], 'file')}, "
+        f"{counted(sums['needed'], 'needed fact')}, {counted(sums['rules'], 'typed rule')}, "
+        f"{counted(sums['edited'], 'edited file')}, {counted(sums['asks'], 'ask')}",
     ]
     lines += _aligned(_system_rows(sums))
     lines += ["", f"{result.megabytes:,.1f} MB in {result.seconds:,.1f} s"]

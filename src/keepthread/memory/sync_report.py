@@ -67,7 +67,7 @@ _FIRST = {
     "unchanged": "Nothing to do: {branch} is as {remote} is",
     "committed": "Committed on {branch}: {commit}",
     "offline": "Kept on {branch}; the remote cannot be reached now, sync again later",
-    "trial": "A trial, nothing was changed. It would do this on {branch}",
+    "trial": "A trial: nothing was changed. On {branch} it would do this:",
 }
 
 
