@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -159,3 +160,54 @@ def test_an_interruption_kills_the_tree_too(tmp_path):
     assert ours.wait(timeout=GUARD) != 0
     assert len(claude.pids) == 3
     assert claude.alive() == []
+
+
+def starter(tmp_path: Path, number: int) -> subprocess.Popen[bytes]:
+    """Start a process that waits for a hanging child, which writes its number into a file."""
+    child = (
+        f"import os, time; open({str(tmp_path / f'pid{number}')!r}, 'w').write(str(os.getpid()));"
+        " time.sleep(300)"
+    )
+    code = (
+        f"import sys; sys.path.insert(0, {str(Path(tree.__file__).parents[2])!r})\n"
+        "from keepthread.engines.model import Deadline\n"
+        "from keepthread.engines.process import run\n"
+        f"run([sys.executable, '-I', '-c', {child!r}], stdin=b'', env={{}}, cwd='/',"
+        " deadline=Deadline.after(200))\n"
+    )
+    return subprocess.Popen([sys.executable, "-I", "-c", code])
+
+
+def number_in(path: Path) -> int:
+    """Wait for the number of a process and return it."""
+    until = time.monotonic() + GUARD
+    while not (path.exists() and path.read_text()):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    return int(path.read_text())
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs /proc")
+def test_what_a_killed_process_left_is_killed_by_the_next_one_and_that_of_a_live_one_is_not(
+    tmp_path,
+):
+    killed, alive = starter(tmp_path, 1), starter(tmp_path, 2)
+    try:
+        orphan, other = number_in(tmp_path / "pid1"), number_in(tmp_path / "pid2")
+        killed.kill()
+        killed.wait(GUARD)
+        os.kill(orphan, 0)
+        python("pass")
+        until = time.monotonic() + GUARD
+        while os.path.exists(f"/proc/{orphan}") and tree._began(orphan) != f"{orphan}-0":
+            if Path(f"/proc/{orphan}/stat").read_bytes().rpartition(b")")[2].split()[0] == b"Z":
+                break  # dead; whoever inherited it has not taken note
+            assert time.monotonic() < until, "the orphan lives"
+            time.sleep(0.02)
+        os.kill(other, 0)
+    finally:
+        alive.terminate()
+        alive.wait(GUARD)
+        for path in tmp_path.glob("pid*"):
+            with contextlib.suppress(ProcessLookupError):  # dead, as it should be
+                os.kill(number_in(path), signal.SIGKILL)

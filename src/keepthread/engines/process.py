@@ -59,7 +59,8 @@ def run(
     Raises:
         OSError: the program cannot be started.
     """
-    mark = os.urandom(8).hex()
+    tree.sweep()
+    mark = tree.new_mark()
     child = subprocess.Popen(
         list(argv),
         stdin=subprocess.PIPE,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import time
@@ -15,6 +16,8 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 MARK = "KEEPTHREAD_RUN"
+# The process that started the child, in the mark: its number and when it began.
+_OWNER = re.compile(rb"(?:\A|\0)KEEPTHREAD_RUN=(\d{1,10})-(\d{1,20})\.[0-9a-f]{16}\0")
 
 _GRACE = 0.4
 _KILL_FOR = 0.6
@@ -55,6 +58,36 @@ def end(child: subprocess.Popen[bytes], mark: str) -> None:
     # More than once: between looking and killing, a victim may have had children.
     while hunt.signal(signal.SIGKILL) and time.monotonic() < until:
         time.sleep(_PAUSE)
+
+
+def new_mark() -> str:
+    """Return a mark for a child of this process, by which it is known also when this process was killed."""
+    return f"{_began(os.getpid())}.{os.urandom(8).hex()}"
+
+
+def sweep() -> None:
+    """Kill what processes like this one left behind when they were killed themselves; where it can be told (Linux)."""
+    if not os.path.isdir("/proc/self/task"):
+        return
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) == os.getpid():
+            continue
+        # A process may end while we look, or belong to somebody else.
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            with open(f"/proc/{name}/environ", "rb") as file:
+                found = _OWNER.search(file.read())
+            if found and _began(int(found[1])) != f"{int(found[1])}-{int(found[2])}":
+                os.kill(int(name), signal.SIGKILL)
+
+
+def _began(pid: int) -> str:
+    """Return "<pid>-<start time>": no two processes have the same; the time is 0 when there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        return f"{pid}-{int(fields[19])}"
+    except (OSError, ValueError, IndexError):
+        return f"{pid}-0"
 
 
 class _Hunt:

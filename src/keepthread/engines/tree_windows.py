@@ -19,6 +19,15 @@ APART = _Apart(creationflags=0x00000200 | 0x08000000)
 """What makes `Popen` put a child into a group of its own, without a console window."""
 
 
+def new_mark() -> str:
+    """Return "": a child is known by its parents alone here."""
+    return ""
+
+
+def sweep() -> None:
+    """Do nothing: whose child an orphan was cannot be told here."""
+
+
 def end(child: subprocess.Popen[bytes], mark: str) -> None:  # noqa: ARG001  # same form as on POSIX
     """Kill the child and all its descendants; `mark` is not used, environments cannot be read here."""
     if child.poll() is not None:
