@@ -34,8 +34,13 @@ def kept(state: str, backups: Sequence[str]) -> list[str]:
     if os.path.isdir(state):
         notes.append(f"{state} is kept, with handoffs and log; --purge removes it")
     counts = [(len(settings_file.backups(base)), base) for base in backups]
-    words = "backups {}.keepthread-* are kept; --purge removes them"
-    notes += [f"{count} {words.format(base)}" for count, base in counts if count]
+    notes += [
+        f"1 backup {base}.keepthread-* is kept; --purge removes it"
+        if count == 1
+        else f"{count} backups {base}.keepthread-* are kept; --purge removes them"
+        for count, base in counts
+        if count
+    ]
     return notes
 
 
