@@ -230,3 +230,12 @@ def test_the_state_that_another_scope_needs_is_not_asked_about(desk: Desk) -> No
     desk.session(1, desk.project)
 
     assert "Remove" not in desk.on_a_terminal("", "uninstall")[1]
+
+
+@pytest.mark.parametrize("kept", ["pins", "memory", "profiles"])
+def test_what_is_kept_without_a_session_is_asked_about_too(desk: Desk, kept: str) -> None:
+    """It is as dear to its user as a handoff."""
+    desk.run("install")
+    (desk.state / kept).mkdir()
+
+    assert f"Remove {desk.state} too" in desk.on_a_terminal("n\n", "uninstall")[1]

@@ -167,7 +167,8 @@ def remove_line(
 def may_purge(env: Mapping[str, str], cwd: str, scope: str) -> str:
     """Return the state folder when an uninstall of this scope leaves it to nobody, else ""."""
     state = locations.state_dir(env)
-    if not os.path.isdir(os.path.join(state, "sessions")):
+    kept = ("sessions", "pins", "memory", "profiles")
+    if not any(os.path.isdir(os.path.join(state, name)) for name in kept):
         return ""
     project = locations.project_root(env, cwd)
     where = scopes.place(scope, locations.config_dir(env), state, project)

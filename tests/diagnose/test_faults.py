@@ -361,6 +361,13 @@ def test_the_last_failure_is_a_fault_until_the_same_goes_well(patient: Patient) 
     assert patient.checks()["last failure"]["detail"].endswith("later runs went well")
 
 
+def test_a_model_that_failed_is_no_fault_once_nobody_is_asked_any_more(patient: Patient) -> None:
+    """Its user has chosen the facts."""
+    now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    patient.log(time=now, event="worker", outcome="partial", reason="timeout")
+    assert patient.checks()["last failure"]["ok"]
+
+
 def test_what_killed_processes_left_is_a_note_and_goes(patient: Patient) -> None:
     """A temporary file of old; a worker that stands as running and is gone. A young one stays."""
     folder = patient.state / "sessions" / SESSION

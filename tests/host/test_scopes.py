@@ -10,7 +10,7 @@ import pytest
 
 from keepthread.errors import KeepthreadError
 from keepthread.host import doubles, manifest, settings_env
-from keepthread.host.scopes import place
+from keepthread.host.scopes import here, place
 
 from .conftest import ONCE, Host
 
@@ -325,3 +325,12 @@ def test_whatever_runs_the_hooks_in_a_project_is_named(host: Host, project: Path
         "keepthread@market",
         str(host.settings),
     ]
+
+
+@pytest.mark.parametrize("scope", ["project", "local"])
+def test_the_root_of_the_file_system_is_no_project(scope: str) -> None:
+    """Everything lies in it: what is written there would count for all."""
+    with pytest.raises(KeepthreadError, match="is no project"):
+        place(scope, "/home/ada/.claude", "/home/ada/.claude/keepthread", "/")
+
+    assert here("/home/ada/.claude", "/") == ("user",)

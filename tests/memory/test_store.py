@@ -483,8 +483,14 @@ def test_relevance_is_validity_then_month_then_kind():
 def test_many_files_are_written_with_one_listing_of_each_folder(memory, monkeypatch):
     """A remote that sends a hundred thousand entries costs their number, not its square. Twins are refused as ever."""
     memory.add("Old.md", entry())
-    listed, real = [], os.listdir
-    monkeypatch.setattr(os, "listdir", lambda folder: listed.append(folder) or real(folder))
+    listed: list[object] = []
+    real = os.listdir
+
+    def counted(folder: int) -> list[str]:
+        listed.append(folder)
+        return real(folder)
+
+    monkeypatch.setattr(os, "listdir", counted)
     sent = [Change(f"{place}e{n}.md", b"x", "") for n in range(50) for place in ("", "s/")]
     refused = memory.replace_all([*sent, Change("old.md", b"x", ""), Change("S/a.md", b"x", "")])
 

@@ -46,7 +46,7 @@ def check(
 ) -> Iterator[Check]:
     """Yield what the log's `entries`, oldest first, tell of the registered hooks."""
     yield _fired(place, files, entries)
-    yield _last_failure(entries)
+    yield _last_failure(entries, asks_nobody=place.config.engine == "facts")
 
 
 def _fired(place: Place, files: Sequence[Settings], entries: Sequence[Mapping[str, Any]]) -> Check:
@@ -158,7 +158,7 @@ def _went_well(entry: Mapping[str, Any], events: Sequence[Any]) -> bool:
     return entry.get("event") in events and entry.get("reason") not in _FAILED
 
 
-def _last_failure(entries: Sequence[Mapping[str, Any]]) -> Check:
+def _last_failure(entries: Sequence[Mapping[str, Any]], *, asks_nobody: bool) -> Check:
     name = "last failure"
     found = last_failure(entries)
     if found is None:
@@ -168,7 +168,8 @@ def _last_failure(entries: Sequence[Mapping[str, Any]]) -> Check:
     what = f"{when} {event}: {entry.get('reason') or entry.get('outcome')}"
     look = f"keepthread logs --since {when}"
     week = (datetime.now(timezone.utc) - timedelta(days=_RECENT)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    if mended or when < week or event == "cli" or entry.get("reason") in _CHOSEN:
+    over = when < week or event == "cli" or entry.get("reason") in _CHOSEN
+    if mended or over or (asks_nobody and event == "worker"):
         return note(name, f"{what}{'; later runs went well' if mended else ''}", look)
     return finding(name, False, what, f"{look}; {_remedy(entry)}")
 

@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
 def here(config_dir: str, project: str) -> tuple[str, ...]:
     """Return the scopes that `place` knows for a project; without one, or in the user's own folder, only the user's."""
-    alone = not project or _is_users(project, config_dir)
+    alone = not project or os.path.dirname(project) == project or _is_users(project, config_dir)
     return SCOPES[:1] if alone else SCOPES
 
 
@@ -52,6 +52,10 @@ def place(scope: str, config_dir: str, state: str, project: str = "") -> Place:
     if not project:
         raise KeepthreadError(
             f"There is no project for scope {scope} here", "Go to the project's folder first."
+        )
+    if os.path.dirname(project) == project:
+        raise KeepthreadError(
+            f"{project} is no project: everything lies in it", "Go to the project's folder first."
         )
     folder = os.path.join(project, ".claude")
     if _is_users(project, config_dir):

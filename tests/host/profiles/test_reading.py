@@ -112,3 +112,14 @@ def test_nothing_is_interpolated(own, monkeypatch):
     assert reading.load("x", own("x", "MCP_TIMEOUT=${SECRET}\n")).values == {
         "MCP_TIMEOUT": "${SECRET}"
     }
+
+
+def test_what_comes_with_the_program_is_nobody_s_own_wherever_that_is_installed(own):
+    """install.sh puts it into the state folder."""
+    state = own("night", f"{PCT}=90\n")
+    [mine] = reading.load("night", state).files
+    [built_in] = reading.load("tuned", "").files
+
+    assert reading.is_own(mine, state)
+    assert not reading.is_own(built_in, state)
+    assert not reading.is_own(f"{state}/venv/lib/keepthread/templates/profiles/tuned.env", state)

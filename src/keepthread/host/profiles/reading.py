@@ -30,6 +30,11 @@ class Profile(NamedTuple):
     files: tuple[str, ...]
 
 
+def is_own(file: str, state: str) -> bool:
+    """Return whether a profile's file is the user's own; the program itself may be installed in the state folder."""
+    return os.path.dirname(file) == _own(state)
+
+
 def names(state: str) -> list[str]:
     """Return the names of all profiles, sorted."""
     folders = filter(os.path.isdir, (_built_in(), _own(state)))

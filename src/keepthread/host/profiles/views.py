@@ -33,7 +33,7 @@ def listing(where: Where) -> list[dict[str, Any]]:
                 "name": name,
                 "purpose": profile.purpose,
                 "values": len(profile.values),
-                "own": any(file.startswith(where.state) for file in profile.files),
+                "own": any(reading.is_own(file, where.state) for file in profile.files),
                 "applied": standing.get(name, []),
             }
         )
