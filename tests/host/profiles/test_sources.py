@@ -82,6 +82,11 @@ def test_foreign_variables_are_nobody_s_business(home):
         ("alias a='export A=1'", {}),
         ("echo export A=1", {}),
         ("export -n A", {}),
+        ("export \\\n  A=1", {"A": "1"}),
+        ("cat <<'END'\nexport A=1\nEND\nexport B=2", {"B": "2"}),
+        ("cat <<-A <<B >x\nexport A=1\n\tA\nexport B=1\nB\nexport C=3", {"C": "3"}),
+        ("grep x <<<EOF\nexport A=1", {"A": "1"}),
+        ("cat <<END\nexport A=1", {}),
     ],
 )
 def test_a_start_file_is_read_by_its_lines(text, values):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from keepthread import files, platforms
@@ -33,6 +33,7 @@ _FISH = re.compile(r"""set\s+(?:-[a-zA-Z]+\s+|--\w+\s+)+([A-Za-z_]\w*)\s*(.*)"""
 _PAIR = re.compile(
     r"""([A-Za-z_]\w*)(?:=("(?:[^"\\]|\\.)*"|'[^']*'|[^\s;"'#&|]*))?(?=\s|;|&|\||$)"""
 )
+_HERE = re.compile(r"""(?<!<)<<-?\s*(["']?)([A-Za-z_]\w*)\1""")
 _COMPUTED = re.compile(r"[$`]")
 
 
@@ -102,7 +103,7 @@ def shell_values(text: str, *, fish: bool = False) -> dict[str, str]:
     """Return what a shell's start file exports, by its lines; what it computes or takes back is left out."""
     values: dict[str, str] = {}
     plain: dict[str, str] = {}
-    for line in text.splitlines():
+    for line in text.splitlines() if fish else _lines(text):
         for name, value, exported in _fish_line(line) if fish else _line(line):
             if value is None and exported:
                 if name in plain:
@@ -115,6 +116,18 @@ def shell_values(text: str, *, fish: bool = False) -> dict[str, str]:
             else:
                 plain[name] = value
     return {name: value for name, value in values.items() if not _COMPUTED.search(value)}
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yield the lines of a script, continued ones as one, without the text of here-documents."""
+    ends: list[str] = []
+    for line in re.sub(r"\\\r?\n", " ", text).splitlines():
+        if ends:
+            if line.strip() == ends[0]:
+                ends.pop(0)
+            continue
+        ends = [found[2] for found in _HERE.finditer(line.partition(" #")[0])]
+        yield line
 
 
 def _line(line: str) -> list[tuple[str, str | None, bool]]:
