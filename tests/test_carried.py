@@ -54,6 +54,22 @@ def test_the_handoffs_of_a_session_are_listed_oldest_first(person: Person, moved
     assert all("before compaction 1  partial (engine_facts), by facts" in line for line in lines)
 
 
+def test_the_lists_are_there_for_programs_too(person: Person, moved: SessionFile):
+    [row] = person.json("show", "--list", "--format", "json")
+    assert row == {
+        "session": SESSION,
+        "generated_at": person.stored()["meta"]["generated_at"],
+        "status": "partial",
+        "project": str(person.project),
+        "task": person.stored()["task"],
+    }
+    rows = person.json("show", "--session", SESSION, "--list", "--format", "json")
+    assert [(row["number"], row["ordinal"], row["engine"]) for row in rows] == [
+        (1, 1, "facts"),
+        (2, 1, "facts"),
+    ]
+
+
 def test_a_session_is_known_by_how_its_id_begins(person: Person, moved: SessionFile):
     assert person.ok("show", "--session", SESSION[:8]) == person.ok("show", "--session", SESSION)
     ran = person.run("show", "--session", SESSION[:3])

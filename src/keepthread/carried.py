@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from keepthread import redact
 from keepthread.errors import KeepthreadError
@@ -101,6 +101,15 @@ def list_history(found: list[Numbered]) -> str:
             f"{meta['status']}{reason}, by {meta['engine']}"
         )
     return "\n".join(lines)
+
+
+def history_rows(found: list[Numbered]) -> list[dict[str, Any]]:
+    """Return {number, generated_at, ordinal, status, reason, engine} of each handoff of a session."""
+    names = ("generated_at", "ordinal", "status", "reason", "engine")
+    return [
+        {"number": number, **{name: handoff["meta"][name] for name in names}}  # type: ignore[literal-required]
+        for number, handoff in found
+    ]
 
 
 def difference(older: str, newer: str, session: str, env: Mapping[str, str], cwd: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, cast
 
@@ -106,16 +107,26 @@ def _taken(wish: Wish, form: Format, env: dict[str, str]) -> str:
 )
 def show(session: str, listing: bool, form: str) -> None:
     """Print the stored handoff of a session. The newest twenty of each are kept."""
-    from keepthread.carried import history, list_history, session_named
-    from keepthread.diagnose.status import list_handoffs
+    from keepthread.carried import session_named
     from keepthread.ondemand import Format, shown, stored
 
     env, cwd = dict(os.environ), os.getcwd()
     if listing:
-        say(list_history(history(session, env, cwd)) if session else list_handoffs(env))
+        say(_listed(session, env, cwd, as_json=form == "json"))
         return
     session = session and session_named(session, env)
     say(shown(stored(session, env, cwd), cast(Format, form), env))
+
+
+def _listed(session: str, env: dict[str, str], cwd: str, *, as_json: bool) -> str:
+    """Return the sessions that have a handoff, or the handoffs of one."""
+    from keepthread.carried import history, history_rows, list_history
+    from keepthread.diagnose.status import handoffs, list_handoffs
+
+    if not session:
+        return json.dumps(handoffs(env), indent=2) if as_json else list_handoffs(env)
+    found = history(session, env, cwd)
+    return json.dumps(history_rows(found), indent=2) if as_json else list_history(found)
 
 
 @click.command(short_help="Say what changed between two handoffs.")

@@ -92,8 +92,10 @@ def _flaw(hook: Written, code: int, output: bytes, state: str) -> str:
         return "" if context else "the context is empty"
     if output.lstrip()[:1] in (b"{", b"["):
         return "it printed JSON where the host expects plain text"
-    left = os.path.join(session_dir(state, _SESSION), _LEAVES.get(hook.event, ""))
-    return "" if os.path.exists(left) else f"it left no {os.path.basename(left)}"
+    left = _LEAVES.get(hook.event, "")
+    if os.path.exists(os.path.join(session_dir(state, _SESSION), left)):
+        return ""
+    return f"it left no {left or 'folder of the session'}"
 
 
 def _event(name: str, folder: str) -> bytes:

@@ -213,19 +213,28 @@ def _context(
     return {**context, "transcript_bytes": transcript.size}, lines
 
 
-def list_handoffs(env: Mapping[str, str]) -> str:
-    """Return one line for each of the newest sessions that have a handoff, and how many more there are."""
+def handoffs(env: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return {session, generated_at, status, project, task} of each session that has a handoff, the newest first."""
     state = state_dir(env)
-    lines: list[str] = []
-    known = sessions(state)
-    for session in known[:_LISTED]:
+    rows = []
+    for session in sessions(state):
         handoff = load(state, session)
         if handoff is not None:
             meta = handoff["meta"]
-            task = handoff["task"].splitlines()[0][:70] if handoff["task"] else ""
-            lines.append(
-                f"{session}  {meta['generated_at']}  {meta['status']:8}  {meta['project']}  {task}"
-            )
+            told = {name: meta[name] for name in ("generated_at", "status", "project")}
+            rows.append({"session": session, **told, "task": handoff["task"]})
+    return rows
+
+
+def list_handoffs(env: Mapping[str, str]) -> str:
+    """Return one line for each of the newest sessions that have a handoff, and how many more there are."""
+    known = handoffs(env)
+    lines = []
+    for row in known[:_LISTED]:
+        task = row["task"].splitlines()[0][:70] if row["task"] else ""
+        lines.append(
+            f"{row['session']}  {row['generated_at']}  {row['status']:8}  {row['project']}  {task}"
+        )
     if len(known) > _LISTED:
         lines.append(
             f"… and {len(known) - _LISTED:,} older ones; see `keepthread show --session ID`"

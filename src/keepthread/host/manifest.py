@@ -98,7 +98,7 @@ def owner(manifest: Manifest | None, hook: Mapping[str, Any]) -> str:
 
 def load(state: str, key: str = "") -> Manifest | None:
     """Return the manifest of a settings file (`Place.key`), or None when there is none that can be read."""
-    return _load(path(state, key))
+    return _load(path(state, key), state)
 
 
 def load_all(state: str) -> list[Manifest]:
@@ -112,16 +112,28 @@ def load_all(state: str) -> list[Manifest]:
     except OSError:
         names = []  # nothing was installed in a project
     paths = [path(state), *(os.path.join(folder, name) for name in names)]
-    return [found for found in map(_load, paths) if found and os.path.lexists(found.settings)]
+    loaded = [_load(file, state) for file in paths]
+    return [found for found in loaded if found and os.path.lexists(found.settings)]
 
 
-def _load(file: str) -> Manifest | None:
+def _settings(recorded: str, file: str, state: str) -> str:
+    """Return where the settings of a manifest lie now: the user's lie beside the state folder.
+
+    The home folder may have been moved since they were written, or be reached by another name (a link).
+    """
+    folder, name = os.path.split(state)
+    if file != path(state) or name != "keepthread":
+        return recorded
+    return os.path.join(folder, os.path.basename(recorded))
+
+
+def _load(file: str, state: str) -> Manifest | None:
     try:
         raw = json.loads(files.read_regular(file, _LIMIT))
         containers = raw["containers"]
         return Manifest(
             version=str(raw["version"]),
-            settings=str(raw["settings"]),
+            settings=_settings(str(raw["settings"]), file, state),
             created_file=raw["created_file"] is True,
             created_folder=raw.get("created_folder") is True,
             containers=Containers(frozenset(containers["created"]), dict(containers["empty"])),
