@@ -2,6 +2,7 @@
 # Sets keepthread up: a virtual environment of its own, the hooks in the host's settings, then the main job once on a
 # sample session. Run again, it upgrades. `./install.sh --test` sets up a second environment beside it and runs all tests.
 # `install.sh --plugin [FOLDER]` makes the environment of the plugin, in its data folder, and writes no settings.
+[ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@" # as sh install.sh
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # Whatever its user has set for other work: everything goes into our own virtual environment, and comes from there.
@@ -47,6 +48,8 @@ find_python() {
 make_venv() { # make_venv FOLDER
   local python
   if modern "$1/$bin/python" && "$1/$bin/python" -m pip --version >/dev/null 2>&1; then
+    [[ -z ${KEEPTHREAD_PYTHON:-} ]] ||
+      say "     The virtual environment that is there is kept; remove it to have KEEPTHREAD_PYTHON make a new one."
     return
   fi
   python=$(find_python)

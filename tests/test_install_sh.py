@@ -246,6 +246,17 @@ def test_a_folder_that_is_no_virtual_environment_is_never_removed(
     assert (tmp_path / "thesis" / "chapter.tex").read_text() == "text"
 
 
+def test_started_by_another_shell_it_goes_on_in_bash(home: Path) -> None:
+    """`sh install.sh`, which is what many type."""
+    command = ["sh", str(ROOT / "install.sh"), "--help"]
+    done = subprocess.run(
+        command, env=environment(home), capture_output=True, text=True, timeout=60
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--test" in done.stdout
+
+
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_the_help_names_every_way_and_sets_nothing_up(option: str, home: Path) -> None:
     """Within 80 columns."""
