@@ -192,8 +192,7 @@ def test_damaged_lines_change_nothing_but_themselves(session: SessionFile) -> No
 
     found = read(session)
 
-    assert [point.tokens for point in found["points"]] == [1_023, 10**9]
-    assert found["points"][1].at is None
+    assert [point.tokens for point in found["points"]] == [1_023]  # what no API gives is no figure
 
 
 def test_noise_never_raises(tmp_path: Path) -> None:
