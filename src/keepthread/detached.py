@@ -10,11 +10,19 @@ from contextlib import suppress
 from typing import Any
 
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from keepthread.{} import main; main(*sys.argv[2:])"
+_YIELDS = "import os; getattr(os, 'nice', int)(10); "  # Windows has no such number
 # Of CreateProcess; subprocess names them on Windows only.
 _NO_WINDOW, _NEW_GROUP, _BREAKAWAY = 0x08000000, 0x00000200, 0x01000000
 
 
-def start(module: str, arguments: Sequence[str], *, env: Mapping[str, str], cwd: str) -> int:
+def start(
+    module: str,
+    arguments: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: str,
+    yields: bool = False,
+) -> int:
     """Run `main(*arguments)` of a module of this package in a process session of its own; return its process id.
 
     Measured on the client: what a hook leaves behind in the host's own process group is killed when the host exits.
@@ -24,12 +32,14 @@ def start(module: str, arguments: Sequence[str], *, env: Mapping[str, str], cwd:
         arguments: texts without a NUL or a lone surrogate, which no command line can hold.
         env: the environment of the process.
         cwd: its folder.
+        yields: nobody waits for it, so it takes what the processors have left: the host may be at work by then.
 
     Raises:
         OSError: the system starts no process, or the folder is gone.
     """
     parent = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    command = [sys.executable, "-I", "-c", _CODE.format(module), parent, *arguments]
+    code = (_YIELDS if yields else "") + _CODE.format(module)
+    command = [sys.executable, "-I", "-c", code, parent, *arguments]
     *attempts, last = apart()
     for attempt in attempts:
         with suppress(PermissionError):  # the job that the host is in lets nobody out

@@ -42,7 +42,8 @@ def _inject(event: Event, run: Run, kind: str) -> str:
     offered = event.source in _FRESH and "clear" in settings["sources"]
     text, notice, told = "", "", ""
     if wanted or offered:
-        running = inject.settle(session_dir(state, session), min(settings["join"], _JOIN))
+        left = min(settings["join"], _JOIN) - (time.monotonic() - run.started)
+        running = inject.settle(session_dir(state, session), left)
         stored = inject.find(state, session, event.transcript_path)
         if stored is not None and wanted and is_rewound(stored, event, run):
             notice, told = _REWOUND, "worker"

@@ -105,5 +105,5 @@ def _start(event: Event, run: Run, form: str, size: int, tokens: int) -> None:
         "form": form,
     }
     # As ASCII: the folder of a session may have a name that no argument can hold.
-    detached.start("memory.session.run", [json.dumps(job)], env=run.env, cwd=state)
+    detached.start("memory.session.run", [json.dumps(job)], env=run.env, cwd=state, yields=True)
     run.log(event.session_id, "started", form)

@@ -88,9 +88,10 @@ def settle(folder: str, join: float) -> bool:
     """Wait until this session's worker is done, at most `join` seconds; return whether it still runs."""
     until = time.monotonic() + join
     while running(read_json(os.path.join(folder, "worker.json"))):
-        if time.monotonic() >= until:
+        left = until - time.monotonic()
+        if left <= 0:
             return True
-        time.sleep(_POLL)
+        time.sleep(min(_POLL, left))
     return False
 
 

@@ -197,4 +197,4 @@ def main(cwd: str, scope: str) -> None:
 def beside(env: dict[str, str], cwd: str, scope: str, state: str) -> None:
     """Start that process; it outlives this one."""
     with suppress(OSError, ValueError):  # the next command prepares it
-        detached.start("memory.prepare", [cwd, scope], env=env, cwd=state)
+        detached.start("memory.prepare", [cwd, scope], env=env, cwd=state, yields=True)
