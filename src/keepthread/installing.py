@@ -85,7 +85,7 @@ def uninstall_here(
     state = locations.state_dir(env)
     before = manifest.load_all(state)
     left = list(_traces(state))  # a purge takes away what tells of them
-    where = scopes.place(scope, locations.config_dir(env), state, locations.project_root(env, cwd))
+    where = scopes.place_here(scope, env, cwd)
     last = purge or not any(one.hooks for one in before if one.settings != where.path)
     blocks = applying.blocks_out(state, dry_run=dry_run) if last else []
     report = install.uninstall_here(env, cwd, scope=scope, dry_run=dry_run, purge=purge)
@@ -170,8 +170,7 @@ def may_purge(env: Mapping[str, str], cwd: str, scope: str) -> str:
     kept = ("sessions", "pins", "memory", "profiles")
     if not any(os.path.isdir(os.path.join(state, name)) for name in kept):
         return ""
-    project = locations.project_root(env, cwd)
-    where = scopes.place(scope, locations.config_dir(env), state, project)
+    where = scopes.place_here(scope, env, cwd)
     others = [one for one in manifest.load_all(state) if one.settings != where.path]
     return "" if others else state
 

@@ -132,8 +132,10 @@ def test_f11_a_hook_that_cannot_write_still_does_what_it_can(moved, hook):
     template = Template(moved)
     for number in ERRORS.values():
         template.restore()
+        before = (moved.folder_of() / "context.json").read_bytes()
         run(moved, hook, {"at": 1, "errno": number, "lasting": True})
-        whole(moved)
+        assert (moved.folder_of() / "context.json").read_bytes() == before
+        assert RULE in moved.run("session_start").context  # nothing was counted as shown
 
 
 class TestWorker:

@@ -80,24 +80,41 @@ def save(
     Raises:
         OSError: a file could not be written; on a full disk all the old ones stay.
     """
-    meta = handoff["meta"]
-    folder = _folder(state, meta["session_id"])
+    folder = _folder(state, handoff["meta"]["session_id"])
     context = _context(handoff, context_text, cuts, closing, notice, document)
-    index = {name: context[name] for name in ("version", "session_id", "transcript", "key")}
-    index["text"] = index_text
+    index = _index(context, index_text)
     contents = {MARKDOWN: markdown, INDEX: _dumped(index), HANDOFF: _dumped(handoff)}
     if upgrade is not None:
         contents[UPGRADE] = _dumped(_upgrade(context, upgrade))
     contents[CONTEXT] = _dumped(context)
-    with locked(folder):
-        stored = load(state, meta["session_id"])
-        if stored is not None:
-            if not _may_replace(state, stored, handoff, replaced):
-                return False
-            history.keep(folder, os.path.join(folder, HANDOFF), stored, handoff)
-        _write_together(folder, contents)
+    if not _stored(state, folder, handoff, contents, replaced):
+        return False
+    meta = handoff["meta"]
     _remember_position(state, meta["transcript"]["last_uuid"], meta["session_id"])
     return True
+
+
+def _stored(
+    state: str,
+    folder: str,
+    handoff: Handoff,
+    contents: Mapping[str, str],
+    replaced: Handoff | None,
+) -> bool:
+    """Write the files if the handoff may take the stored one's place, which then goes into the history."""
+    with locked(folder):
+        before = load(state, handoff["meta"]["session_id"])
+        if before is not None:
+            if not _may_replace(state, before, handoff, replaced):
+                return False
+            history.keep(folder, os.path.join(folder, HANDOFF), before, handoff)
+        _write_together(folder, contents)
+    return True
+
+
+def _index(context: Mapping[str, Any], text: str) -> dict[str, Any]:
+    named = ("version", "session_id", "transcript", "key")
+    return {**{name: context[name] for name in named}, "text": text}
 
 
 def _write_together(folder: str, contents: Mapping[str, str]) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from keepthread import platforms
 from keepthread.errors import KeepthreadError
+from keepthread.host import locations
 
 SCOPES = ("user", "project", "local")
 _NAMES = {"user": "settings.json", "project": "settings.json", "local": "settings.local.json"}
@@ -67,6 +69,16 @@ def place(scope: str, config_dir: str, state: str, project: str = "") -> Place:
     return Place(
         scope, path, project, os.path.join(state, "backups", f"{key}-{_NAMES[scope]}"), key
     )
+
+
+def place_here(scope: str, env: Mapping[str, str], cwd: str) -> Place:
+    """Return the settings file of a scope for the user whose environment this is, in the project around `cwd`.
+
+    Raises:
+        KeepthreadError: as `place`, or there is no configuration folder.
+    """
+    folder, state = locations.config_dir(env), locations.state_dir(env)
+    return place(scope, folder, state, locations.project_root(env, cwd))
 
 
 def _is_users(project: str, config_dir: str) -> bool:

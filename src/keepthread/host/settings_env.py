@@ -13,7 +13,7 @@ from typing import Any
 from keepthread.host import env_splice, locations, manifest, plan, settings_parse
 from keepthread.host.env_splice import EnvValue
 from keepthread.host.plan import Goal, Report
-from keepthread.host.scopes import Place, place
+from keepthread.host.scopes import Place, place_here
 
 
 def apply(
@@ -47,7 +47,7 @@ def apply_here(
         KeepthreadError: as `apply`.
     """
     folder, state = locations.config_dir(env), locations.state_dir(env)
-    where = place(scope, folder, state, locations.project_root(env, cwd))
+    where = place_here(scope, env, cwd)
     return apply(values, where=where, config_dir=folder, state=state, dry_run=dry_run)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from keepthread import resources
 from keepthread.host import entries, line_splice, locations, plan
 from keepthread.host.plan import Goal, Report
-from keepthread.host.scopes import Place, place
+from keepthread.host.scopes import Place, place_here
 
 _PERSONAL = "The status line names programs of this machine; to keep it to yourself: --scope local or --scope user"
 
@@ -49,7 +49,7 @@ def apply_here(
         KeepthreadError: as `apply`.
     """
     folder, state = locations.config_dir(env), locations.state_dir(env)
-    where = place(scope, folder, state, locations.project_root(env, cwd))
+    where = place_here(scope, env, cwd)
     return apply(command, where=where, config_dir=folder, state=state, dry_run=dry_run)
 
 
