@@ -22,6 +22,7 @@ from keepthread.handoff.render.context import CLOSING, render_context
 from keepthread.handoff.render.index import render_index
 from keepthread.handoff.render.markdown import render_markdown
 from keepthread.handoff.store import load, read_worker, write_worker
+from keepthread.handoff.user_secrets import user_secrets
 from keepthread.host.config import Config
 from keepthread.host.config import load as load_config
 from keepthread.host.locations import config_dir, project_root, state_dir
@@ -174,7 +175,7 @@ def pin(text: str, session: str | None, env: Mapping[str, str], cwd: str) -> str
         session = _target(Wish(session=session), env, config_dir(env), cwd).session
     elif not project:
         raise KeepthreadError(f"There is no project at {cwd!r}", "Go to the project's folder.")
-    secrets = redact.environment_secrets({**env, **load_config(env, config_dir(env)).user})
+    secrets = user_secrets(env)
     new = pins.add(state, redact.text(text, secrets), project=project, session=session or "")
     where = f"session {session}" if session else f"the project {project}"
     return f"{'Pinned in' if new else 'Pinned already in'} {where}: {text.strip()}"

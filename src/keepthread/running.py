@@ -27,22 +27,6 @@ class Run:
         self.started = started
         self.undo: Callable[[], None] = lambda: None
 
-    def secrets(self) -> tuple[str, ...]:
-        """Return the texts that are secrets wherever they stand: of the environment and of the user's own file.
-
-        Raises:
-            KeepthreadError: there is no configuration folder.
-        """
-        from keepthread import redact
-        from keepthread.host.locations import config_dir
-
-        folder = config_dir(self.env)
-        if not os.path.exists(os.path.join(folder, ".env")):
-            return redact.environment_secrets(self.env)  # what reads the file takes 10 ms to load
-        from keepthread.host.config import load
-
-        return redact.environment_secrets({**self.env, **load(self.env, folder).user})
-
     def log(self, session: str, outcome: str, reason: str = "", detail: str = "") -> None:
         """Leave this run's line in the log; without a state folder there is nowhere to leave it."""
         from keepthread import log

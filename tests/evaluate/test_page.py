@@ -458,6 +458,18 @@ def test_a_transcript_that_cannot_be_read_is_named(
     assert f"not readable: {OTHERS[0]}.jsonl: Permission denied" in Reader(page(report)).text
 
 
+def test_the_key_of_an_endpoint_is_redacted_too(person: Person) -> None:
+    """It stands in the user's own file alone, and its form gives nothing away."""
+    key = "lantern quartz 77 of the harbour"
+    person.write_env(f"KEEPTHREAD_OPENAI_API_KEY='{key}'\n")
+    file = compacted(person)
+    file.record({"type": "custom-title", "customTitle": f"use {key} for it"})
+    text = written(person)
+
+    assert key not in text
+    assert "[REDACTED:environment]" in text
+
+
 def test_the_command_writes_a_private_file_and_says_where(person: Person) -> None:
     """In the current folder unless it is told another; progress goes to standard error."""
     compacted(person)

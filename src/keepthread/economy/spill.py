@@ -86,11 +86,9 @@ def shorten(
         return None
     from keepthread import redact
     from keepthread.economy.spill_form import short_form
-    from keepthread.host.config import load
-    from keepthread.host.locations import config_dir
+    from keepthread.handoff.user_secrets import user_secrets
 
-    user = load(env, config_dir(env)).user
-    whole = redact.text(text, redact.environment_secrets({**env, **user}))
+    whole = redact.text(text, user_secrets(env))
     path = spill_store.keep(state, session, call, whole)
     short = short_form(whole, path, min(_ROOM, limit // 2))
     if len(short) >= len(text):

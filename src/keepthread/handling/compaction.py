@@ -108,6 +108,7 @@ def post_compact(event: Event, run: Run) -> str:
     from keepthread.handoff import inject
     from keepthread.handoff.host_summary import clean_summary
     from keepthread.handoff.store import write_host_summary
+    from keepthread.handoff.user_secrets import user_secrets
 
     if inject.is_off(inject.settings(state_dir(run.env), run.env), run.env, event.cwd):
         return ""
@@ -115,7 +116,7 @@ def post_compact(event: Event, run: Run) -> str:
     if not summary:
         run.log(event.session_id, "nothing", "the host sent no summary")
         return ""
-    clean = redact.text(summary, run.secrets())
+    clean = redact.text(summary, user_secrets(run.env))
     write_host_summary(state_dir(run.env), event.session_id, clean)
     run.log(event.session_id, "stored")
     return ""

@@ -31,12 +31,13 @@ def _leave_words(note: str, pin: str | None, event: Event, run: Run) -> bool:
     from keepthread import redact
     from keepthread.handoff import inject
     from keepthread.handoff.note import leave_note, leave_pin
+    from keepthread.handoff.user_secrets import user_secrets
     from keepthread.host.locations import project_root
 
     state = state_dir(run.env)
     if inject.is_off(inject.settings(state, run.env), run.env, event.cwd):
         return False
-    secrets = run.secrets()
+    secrets = user_secrets(run.env)
     if pin is not None:
         project = project_root(run.env, event.cwd)
         leave_pin(state, event.session_id, redact.text(pin, secrets), project)

@@ -17,11 +17,11 @@ import os
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from keepthread import files, redact
+from keepthread import files
 from keepthread.errors import KeepthreadError
 from keepthread.handoff.exclude import common_folder
 from keepthread.handoff.project import project_key
-from keepthread.host.config import load
+from keepthread.handoff.user_secrets import user_secrets
 from keepthread.host.locations import config_dir, git_root, project_root, state_dir
 from keepthread.host.sessions import sanitised as host_folder_name
 from keepthread.memory import entries, trust
@@ -76,7 +76,7 @@ def place_of(env: Mapping[str, str], cwd: str) -> Place:
     main = os.path.dirname(shared) if os.path.basename(shared) == ".git" else top
     host = os.path.join(config_dir(env), "projects", host_folder_name(main), "memory")
     named = named_team(os.path.join(state, "memory", f"{key}.json"))
-    secrets = redact.environment_secrets({**env, **load(env, config_dir(env)).user})
+    secrets = user_secrets(env)
     return Place(project, state, key, named, host, secrets)
 
 

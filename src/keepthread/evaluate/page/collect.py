@@ -16,6 +16,7 @@ from keepthread.evaluate.page.totals import totals
 from keepthread.evaluate.run import Progress, evaluate
 from keepthread.evaluate.score import Score
 from keepthread.evaluate.timeline import Timeline, read_timeline
+from keepthread.handoff.user_secrets import user_secrets
 from keepthread.host.locations import config_dir, project_root, state_dir
 from keepthread.host.sessions import project_sessions
 from keepthread.host.windows import window_of
@@ -68,7 +69,7 @@ def collect(
         "sessions": sessions,
         "totals": totals(sessions),
     }
-    return _redacted(report, redact.environment_secrets(env))
+    return _redacted(report, user_secrets(env))
 
 
 def _transcripts(folder: str, cwd: str, root: str) -> list[str]:
