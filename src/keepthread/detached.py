@@ -74,3 +74,12 @@ def _started(
     )
     process.returncode = 0  # it is nobody's child from here on: no warning when this object goes
     return process.pid
+
+
+def watchdog(seconds: float) -> None:
+    """End this process after so many seconds, whatever hangs in it."""
+    import threading
+
+    timer = threading.Timer(seconds, os._exit, args=(1,))
+    timer.daemon = True
+    timer.start()

@@ -9,13 +9,13 @@ import json
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, cast
 
 from keepthread import log
+from keepthread.detached import watchdog
 from keepthread.engines.choose import engines_for
 from keepthread.engines.fitted import fit
 from keepthread.engines.ladder import both, climb, said_of
@@ -191,7 +191,7 @@ def main(session_json: str, run: str) -> None:
     state = state_dir(env)
     started = time.monotonic()
     config = load_config(env, config_dir(env))
-    _watchdog(config.timeout + _GRACE)
+    watchdog(config.timeout + _GRACE)
     # SIGTERM unwinds, so that the child does not outlive its worker.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     outcome, reason, engine = "failed", "crash", ""
@@ -242,9 +242,3 @@ def _run(session: str, config: Config, env: Mapping[str, str], told: list[str]) 
     job = read_worker(outlet.state, session) or {}
     focus, note = str(job.get("focus", "")), str(job.get("note", ""))
     return upgrade(handoff, Task(config, env, outlet, focus, note), told)
-
-
-def _watchdog(seconds: float) -> None:
-    timer = threading.Timer(seconds, os._exit, args=(1,))
-    timer.daemon = True
-    timer.start()

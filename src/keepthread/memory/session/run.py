@@ -18,6 +18,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from keepthread import log, redact
+from keepthread.detached import watchdog
 from keepthread.errors import KeepthreadError
 from keepthread.handoff import circuit, pins
 from keepthread.handoff.alive import running, stamp
@@ -64,7 +65,7 @@ def main(job_json: str) -> None:
     asked = Asked(**json.loads(job_json))
     env = dict(os.environ)
     setting = _setting(env)
-    _watchdog(setting.config.timeout + _GRACE)
+    watchdog(setting.config.timeout + _GRACE)
     # SIGTERM unwinds, so that a model's program does not outlive this process.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     project = project_root(env, asked.cwd)
@@ -206,9 +207,3 @@ def _give_way(state: str, session: str) -> None:
     while not running(read_worker(state, session)):
         time.sleep(_LOOK)
     os.kill(os.getpid(), signal.SIGTERM)
-
-
-def _watchdog(seconds: float) -> None:
-    timer = threading.Timer(seconds, os._exit, args=(1,))
-    timer.daemon = True
-    timer.start()
