@@ -65,7 +65,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
         file.write(MARK)
     second = install_sh(clone, environment(other, CLAUDE_CONFIG_DIR=str(config)))
     settings.append((config / "settings.json").read_bytes())
-    shutil.rmtree(clone)
+    clone.rename(clone.with_name("gone"))
     return Installed(config, other, first, second, settings)
 
 

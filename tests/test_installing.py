@@ -187,6 +187,50 @@ def test_a_purge_takes_the_lines_too(desk: Desk) -> None:
     assert f"Left: {desk.project}/{DOCUMENT}" in told
 
 
+# A detached process as one of ours: it makes its folder and writes there until it is asked to end, and a moment longer.
+WRITES_ON = """
+import json, os, signal, sys, time
+folder, name = sys.argv[1:]
+asked = []
+signal.signal(signal.SIGTERM, lambda *_: asked.append(time.monotonic()))
+from keepthread.handoff.alive import stamp
+state = {"state": "running", **stamp(os.getpid())}
+number = 0
+while not asked or time.monotonic() - asked[0] < 0.5:
+    os.makedirs(folder, exist_ok=True)
+    number += 1
+    for file in (name, f"part-{number}"):
+        with open(os.path.join(folder, "." + file), "w") as out:
+            json.dump(state, out)
+        os.replace(os.path.join(folder, "." + file), os.path.join(folder, file))
+    if number == 1:
+        print(flush=True)
+"""
+
+
+@pytest.mark.parametrize("name", ["worker.json", "memory-state.json"])
+def test_a_purge_ends_what_is_at_work_and_leaves_nothing(desk: Desk, name: str) -> None:
+    """A process that began before the hooks went would put its files into the folder while it goes."""
+    desk.run("install")
+    folder = session_dir(str(desk.state), "00000009-1111-4111-8111-111111111111")
+    at_work = subprocess.Popen(
+        [sys.executable, "-c", WRITES_ON, folder, name],
+        env={"PYTHONPATH": str(ROOT / "src")},
+        stdout=subprocess.PIPE,
+    )
+    assert at_work.stdout is not None
+    at_work.stdout.readline()
+    try:
+        desk.run("uninstall", "--purge")
+        assert at_work.wait(timeout=60) == 0
+    finally:
+        at_work.kill()
+        at_work.wait()
+        at_work.stdout.close()
+
+    assert list(desk.config.iterdir()) == []
+
+
 @pytest.mark.parametrize(("answer", "left"), [("y\n", False), ("n\n", True), ("\n", True)])
 def test_on_a_terminal_its_user_is_asked_about_the_state(
     desk: Desk, answer: str, left: bool

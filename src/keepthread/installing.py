@@ -14,7 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 from keepthread import files
-from keepthread.handoff import exclude
+from keepthread.handoff import at_work, exclude
 from keepthread.handoff.document import forget_document, traces
 from keepthread.handoff.store import sessions
 from keepthread.host import (
@@ -88,6 +88,8 @@ def uninstall_here(
     where = scopes.place_here(scope, env, cwd)
     last = purge or not any(one.hooks for one in before if one.settings != where.path)
     blocks = applying.blocks_out(state, dry_run=dry_run) if last else []
+    if purge and not dry_run:
+        at_work.end_all(state)
     report = install.uninstall_here(env, cwd, scope=scope, dry_run=dry_run, purge=purge)
     places = [one.settings for one in before if purge or one.settings == report.settings_path]
     notes = blocks + [

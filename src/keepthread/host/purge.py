@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 
 from keepthread.errors import KeepthreadError
 from keepthread.host import settings_file
+
+_TRIES, _PAUSE = 10, 0.1  # seconds
 
 
 def tidy(state: str) -> None:
@@ -75,7 +78,19 @@ def purge(state: str, backups: Sequence[str]) -> None:
         for base in backups:
             for backup in settings_file.backups(base):
                 os.unlink(backup)
-        if os.path.isdir(state):
-            shutil.rmtree(state)
+        _remove(state)
     except OSError as error:
         raise KeepthreadError(f"{error.filename} cannot be removed: {error.strerror}") from error
+
+
+def _remove(folder: str) -> None:
+    """Remove the folder, also from under a process that has not ended yet and still puts files into it."""
+    for _ in range(_TRIES):
+        if not os.path.isdir(folder):
+            return
+        with suppress(OSError):
+            shutil.rmtree(folder)
+            continue
+        time.sleep(_PAUSE)
+    if os.path.isdir(folder):
+        shutil.rmtree(folder)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from keepthread.handoff.alive import stamp
+from keepthread.handoff.alive import running, stamp
 from keepthread.handoff.schema import answer_schema, memory_schema, validate, validate_memory
 from keepthread.memory.session.render import HEADINGS
 from tests.memory.session.conftest import MEMORY, RULE, SESSION, Kept
@@ -346,15 +346,16 @@ def test_killed_at_any_moment_the_stored_memory_is_the_old_or_the_new_one_and_th
     kept.stop(settle=False)
     until(lambda: kept.known()["state"] == "running" or kept.count("memory") == 2)
     time.sleep(share * 0.6)
-    if kept.known()["state"] == "running":
+    if running(kept.known()):
         os.kill(kept.known()["pid"], signal.SIGKILL)
+        until(lambda: not running(kept.known()))
     assert time.monotonic() - started < 60
     stored = kept.document()
     kept.markdown()
 
     assert stored == old or stored["tokens"] == 18_003
     kept.run("stop", kept.event("stop"), KEEPTHREAD_ENGINE="")
-    until(lambda: kept.known()["model"]["tokens"] == 18_003 and kept.known()["state"] == "done")
+    until(lambda: kept.known()["model"]["tokens"] == 18_003 and not running(kept.known()))
     assert kept.document()["tokens"] == 18_003
     assert len(kept.asked()) <= 3
 
