@@ -216,6 +216,28 @@ NARROWER = {
 }
 
 
+@pytest.mark.parametrize(
+    ("chosen", "asked", "comes_to"),
+    [
+        ("model", "facts", "facts"),
+        ("model", "off", "off"),
+        ("facts", "off", "off"),
+        ("facts", "model", "facts"),
+        ("off", "facts", "off"),
+        ("off", "model", "off"),
+    ],
+)
+def test_of_the_session_memory_the_environment_takes_the_less(
+    tmp_path: Path, chosen: str, asked: str, comes_to: str
+) -> None:
+    """A project may keep the model from being asked, and turns on nothing."""
+    env = {"KEEPTHREAD_SESSION_MEMORY": asked}
+    config = given(tmp_path, f"KEEPTHREAD_SESSION_MEMORY={chosen}\n", env)
+
+    assert config.session_memory == comes_to
+    assert bool(config.problems) == (comes_to != asked)
+
+
 @pytest.mark.parametrize("name", NARROWER)
 def test_the_environment_may_narrow(tmp_path: Path, name: str) -> None:
     """A repository may ask for less."""

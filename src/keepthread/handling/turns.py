@@ -51,9 +51,12 @@ def stop(event: Event, run: Run) -> str:
 def _form(settings: Mapping[str, Any], env: Mapping[str, str]) -> str:
     """Return "model", "facts" or "off"; the process environment may only narrow what the user chose."""
     form = settings.get("session_memory")
-    if "off" in (form, env.get("KEEPTHREAD_SESSION_MEMORY", "").lower()):
+    told, engine = (
+        env.get(f"KEEPTHREAD_{name}", "").strip().lower() for name in ("SESSION_MEMORY", "ENGINE")
+    )
+    if "off" in (form, told):
         return "off"
-    alone = "facts" in (settings.get("engine"), env.get("KEEPTHREAD_ENGINE", "").lower())
+    alone = "facts" in (told, engine, settings.get("engine"))
     return "model" if form == "model" and not alone else "facts"
 
 

@@ -45,10 +45,10 @@ def narrower(key: str, current: Value, text: str, env: Mapping[str, str]) -> Val
         if isinstance(found, int | float) and isinstance(current, int | float) and found <= current:
             return found
         raise BadValueError(f"at most {current} is in force")
-    if found in allowed:
-        return found
     if found == current:
         return current
+    if found in allowed and current != "off":
+        return found
     raise BadValueError("it would widen what is done")
 
 
@@ -184,11 +184,11 @@ ALL: Mapping[str, Reader] = {
     "local_only_projects": _folders,
 }
 
-# What the process environment may set: only these values, or (None) only a smaller number.
+# What the process environment may set: only these values, where it is not "off", or (None) only a smaller number.
 NARROWING: Mapping[str, tuple[Value, ...] | None] = {
     "engine": ("facts",),
     "disable": (True,),
-    "session_memory": ("off",),
+    "session_memory": ("facts", "off"),
     "timeout": None,
     "mode": ("overlap", "wait"),
     "join": None,

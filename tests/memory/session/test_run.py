@@ -275,6 +275,7 @@ def test_where_it_is_off_nothing_is_started(
         ({"ENGINE": "facts"}, {}),
         ({}, {"KEEPTHREAD_ENGINE": "facts"}),
         ({"SESSION_MEMORY": "facts"}, {}),
+        ({}, {"KEEPTHREAD_SESSION_MEMORY": "facts"}),
     ],
 )
 def test_where_no_model_may_be_asked_code_keeps_the_memory(
