@@ -126,7 +126,7 @@ def test_where_there_is_no_point_the_reason_is_told(
 
 
 def test_the_largest_are_told_by_tool_file_and_server(session: SessionFile) -> None:
-    """By the size of their results, which are estimates; those before a compaction are gone."""
+    """By the size of calls and results, which are estimates; those before a compaction are gone."""
     session.read(f"{session.cwd}/old.py", "o z\n" * 10000)
     session.boundary("What was done.")
     session.user("Look at both files.")
@@ -135,22 +135,31 @@ def test_the_largest_are_told_by_tool_file_and_server(session: SessionFile) -> N
     session.read("/etc/b.conf", "b z\n" * 1000)
     session.bash("make", "c z\n" * 5000)
     session.tool("mcp__git hub__list_\x07it", {}, "d z\n" * 500)
+    session.write(f"{session.cwd}/src/new.py", "e z\n" * 2500)
+    screen = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A"}}
+    session.tool("mcp__browser__shot", {}, [screen, screen])
     session.assistant("Done.", tokens=50_000)
     kinds = contributors(read_transcript(str(session.path)))
 
     assert [(one["name"], one["tokens"], one["results"]) for one in kinds["tools"]] == [
-        ("Bash", 5_000, 1),
-        ("Read", 5_000, 3),
+        ("Read", 5_018, 3),
+        ("Bash", 5_004, 1),
+        ("mcp__browser__shot", 3_003, 1),
+        ("Write", 2_522, 1),
         ("mcp__git hub__list_?it", 500, 1),
     ]
     assert [(one["name"], one["tokens"]) for one in kinds["files"]] == [
-        ("src/a.py", 4_000),
-        ("/etc/b.conf", 1_000),
+        ("src/a.py", 4_014),
+        ("src/new.py", 2_522),
+        ("/etc/b.conf", 1_004),
     ]
-    assert kinds["servers"] == [{"name": "git hub", "tokens": 500, "results": 1}]
+    assert kinds["servers"] == [
+        {"name": "browser", "tokens": 3_003, "results": 1},
+        {"name": "git hub", "tokens": 500, "results": 1},
+    ]
     assert measured(session)[1][-1] == (
-        "Largest      ~ est Bash 5,000, Read 5,000, mcp__git hub__list_?it 500;"
-        " files: src/a.py 4,000, /etc/b.conf 1,000; MCP: git hub 500"
+        "Largest      ~ est Read 5,018, Bash 5,004, mcp__browser__shot 3,003;"
+        " files: src/a.py 4,014, src/new.py 2,522, /etc/b.conf 1,004; MCP: browser 3,003, git hub 500"
     )
 
 

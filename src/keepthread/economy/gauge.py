@@ -10,7 +10,7 @@ from keepthread.economy.pace import Pace
 from keepthread.host import windows
 from keepthread.host.thresholds import Thresholds
 from keepthread.transcript.model import Call, Transcript
-from keepthread.transcript.tokens import estimate
+from keepthread.transcript.tokens import of_result, weigh
 
 _SHOWN = 5  # names of each kind
 _LONGEST = 160  # characters of a name
@@ -20,7 +20,7 @@ PACE_LIMIT = 8 << 20  # bytes of a transcript in which turns are looked for
 
 
 class Part(NamedTuple):
-    """A tool, a file or a server, the estimated tokens of its results in the context, and how many there are."""
+    """A tool, a file or a server, the estimated tokens of its calls and results in the context, and how many results."""
 
     name: str
     tokens: int
@@ -37,7 +37,8 @@ def gauge(transcript: Transcript, point: Thresholds, pace: Pace) -> dict[str, An
         since: an estimate of what was added after that answer.
         threshold, to_compaction: where the host compacts, and how far that is; None where it does not by itself.
         growth_per_turn, turns_left: the median of the last turns, and an estimate made of it.
-        contributors: tools, files and MCP servers by the size of their results, each an estimate, the largest first.
+        contributors: tools, files and MCP servers by the size of their calls and results, each an estimate, the largest
+            first.
     """
     reported = transcript.tokens.reported
     known = reported or transcript.boundary is None
@@ -61,14 +62,20 @@ def gauge(transcript: Transcript, point: Thresholds, pace: Pace) -> dict[str, An
 
 
 def contributors(transcript: Transcript) -> dict[str, list[dict[str, Any]]]:
-    """Return what fills the context with its results: {"tools", "files", "servers"}: [{name, tokens, results}]."""
+    """Return what fills the context: {"tools", "files", "servers"}: [{name, tokens, results}].
+
+    A call counts with its result: what a tool writes stands in the context as what one reads does.
+    """
     kinds: dict[str, dict[str, Part]] = {"tools": {}, "files": {}, "servers": {}}
     for item in transcript.items:
-        if isinstance(item, Call) and item.result is not None:
-            tokens = estimate(item.result.text)
+        if isinstance(item, Call):
+            result = item.result
+            tokens = weigh(item.input) + (of_result(result.text) if result else 0)
             for kind, name in _names(item, transcript.cwd):
                 old = kinds[kind].get(name, Part(name, 0, 0))
-                kinds[kind][name] = Part(name, old.tokens + tokens, old.results + 1)
+                kinds[kind][name] = Part(
+                    name, old.tokens + tokens, old.results + (result is not None)
+                )
     return {
         kind: [part._asdict() for part in _largest(parts.values())] for kind, parts in kinds.items()
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 from keepthread.transcript.model import Tokens
 from keepthread.transcript.record import Record
+from keepthread.transcript.text import IMAGE as MARK
 
 IMAGE = 1_500
 _DEPTH = 20
@@ -23,6 +24,11 @@ def estimate(text: str) -> int:
     """Return about how many tokens a text takes: a quarter of its UTF-8 bytes, half of them for JSON."""
     size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
     return size // (2 if text[:64].lstrip().startswith("{") else 4)
+
+
+def of_result(text: str) -> int:
+    """Return about how many tokens a tool's result takes, the images that its text marks included."""
+    return estimate(text) + IMAGE * text.count(MARK)
 
 
 def weigh(value: Any, depth: int = 0) -> int:

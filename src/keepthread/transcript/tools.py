@@ -9,8 +9,7 @@ from typing import Any
 from keepthread.transcript.model import Call, Message, Result
 from keepthread.transcript.record import Answer, Budget, Record, blocks, mapping, string
 from keepthread.transcript.text import IMAGE, carried, clean
-from keepthread.transcript.tokens import IMAGE as IMAGE_TOKENS
-from keepthread.transcript.tokens import estimate
+from keepthread.transcript.tokens import of_result
 from keepthread.transcript.wording import (
     INTERRUPTED,
     REFUSALS,
@@ -64,7 +63,7 @@ def call(block: dict[str, Any], record: Record, budget: Budget) -> Call:
 def answer(block: dict[str, Any], raw: dict[str, Any], record: Record, budget: Budget) -> Answer:
     """Return a `tool_result` block of the raw record as an answer that waits for its call."""
     text = _result_text(block.get("content"))
-    record.size += estimate(text) + IMAGE_TOKENS * text.count(IMAGE)
+    record.size += of_result(text)
     text = carried(without_reminders(text), budget.bound, budget.bound)
     budget.spend(len(text))
     is_error = block.get("is_error") is True
