@@ -20,7 +20,7 @@ PACE_LIMIT = 8 << 20  # bytes of a transcript in which turns are looked for
 
 
 class Part(NamedTuple):
-    """A tool, a file or a server, the estimated tokens of its calls and results in the context, and how many results."""
+    """A tool, a file or a server, the estimated tokens of its calls and results in the context, and its results."""
 
     name: str
     tokens: int
