@@ -8,13 +8,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from keepthread.handoff.audit import audit, faults, retry_note
 from keepthread.handoff.checks.case import texts
 from keepthread.handoff.evidence import Evidence
 from keepthread.handoff.merge import complete, speaks_of
 from keepthread.handoff.model import Handoff, ModelAnswer
-from keepthread.handoff.schema import validate, validate_answer
+from keepthread.handoff.schema import answer_schema, validate
 from keepthread.handoff.wording import NOT_FOUND
 from tests.handoff.answer_corpus import BAD, GOOD, Bad, Good
 from tests.handoff.answer_sessions import SESSIONS, answer_to, tell
@@ -31,7 +32,7 @@ def told(name: str) -> tuple[Handoff, Evidence]:
 
 def judged(session: str, answer: ModelAnswer) -> tuple[Handoff, Handoff]:
     """Return the merged handoff and the audited one."""
-    assert validate_answer(answer) == []
+    Draft202012Validator(answer_schema()).validate(answer)
     partial, evidence = told(session)
     merged = complete(
         partial,

@@ -148,7 +148,6 @@ def test_a_damaged_handoff_counts_as_none_and_is_replaced(tmp_path, damaged):
 def test_nothing_stored_is_none(tmp_path):
     assert store.load(str(tmp_path / "nowhere"), SESSION) is None
     assert store.read_worker(str(tmp_path), SESSION) is None
-    assert store.read_host_summary(str(tmp_path), SESSION) == ""
     assert store.sessions(str(tmp_path)) == []
 
 
@@ -313,7 +312,7 @@ def test_the_worker_and_the_host_summary_come_back(tmp_path):
     store.write_host_summary(str(tmp_path), SESSION, "1. Primary Request\r\n")
 
     assert store.read_worker(str(tmp_path), SESSION) == {"state": "running", "pid": 7}
-    assert store.read_host_summary(str(tmp_path), SESSION) == "1. Primary Request\r\n"
+    assert (folder_of(tmp_path) / "host-summary.md").read_bytes() == b"1. Primary Request\r\n"
 
 
 @pytest.mark.parametrize("state_of_lock", ["folder", "link", "empty", "dead pid"])

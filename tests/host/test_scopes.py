@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from keepthread.errors import KeepthreadError
-from keepthread.host import doubles, manifest, settings_env
+from keepthread.host import manifest, settings_env
 from keepthread.host.scopes import here, place
 
 from .conftest import ONCE, Host
@@ -305,26 +305,6 @@ def test_a_project_that_turns_the_plugin_off_is_taken_at_its_word(
     host.install(scope="local", project=str(project))
 
     assert len(commands(path)) == len(ONCE)
-
-
-def test_whatever_runs_the_hooks_in_a_project_is_named(host: Host, project: Path) -> None:
-    """Plugins first, then settings files; another project's count there."""
-    other = project.parent / "other"
-    other.mkdir()
-    host.install()
-    host.install(scope="local", project=str(project))
-    host.install(scope="local", project=str(other))
-    host.write(host.settings.read_text().replace("{", PLUGIN[:-1] + ",", 1))
-
-    assert doubles.installations(str(host.folder), str(host.state), str(project)) == [
-        "keepthread@market",
-        str(host.settings),
-        str(settings(project, "local")),
-    ]
-    assert doubles.installations(str(host.folder), str(host.state)) == [
-        "keepthread@market",
-        str(host.settings),
-    ]
 
 
 @pytest.mark.parametrize("scope", ["project", "local"])

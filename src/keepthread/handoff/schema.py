@@ -1,4 +1,4 @@
-"""The schemas of the handoff and of a model's answer, and validation that names fields, never their content."""
+"""The schemas of handoffs and of answers; a handoff is validated with its fields named, never their content."""
 
 from __future__ import annotations
 
@@ -49,34 +49,20 @@ def validate(handoff: object) -> list[str]:
 
     Messages read "constraints.rules[2].source: is missing". They hold no text of the document, so they can be logged.
     """
-    return _faults(handoff, "handoff.schema.json")
-
-
-def validate_answer(answer: object) -> list[str]:
-    """Return what is wrong with a model's answer, as `validate` does."""
-    return _faults(answer, "answer.schema.json")
-
-
-def validate_memory(answer: object) -> list[str]:
-    """Return what is wrong with a session memory as a model wrote it, as `validate` does."""
-    return _faults(answer, "session-memory.schema.json")
+    errors = sorted(_validator().iter_errors(handoff), key=_order)
+    messages = dict.fromkeys(message for error in errors for message in _messages(error))
+    return list(messages)[:MAX_MESSAGES]
 
 
 def _load(name: str) -> dict[str, Any]:
     return cast("dict[str, Any]", json.loads(resources.read("templates", name)))
 
 
-@lru_cache(maxsize=3)
-def _validator(name: str) -> Any:
+@lru_cache(maxsize=1)
+def _validator() -> Any:
     from jsonschema import Draft202012Validator  # 100 ms: only when something is validated
 
-    return Draft202012Validator(_load(name))
-
-
-def _faults(document: object, name: str) -> list[str]:
-    errors = sorted(_validator(name).iter_errors(document), key=_order)
-    messages = dict.fromkeys(message for error in errors for message in _messages(error))
-    return list(messages)[:MAX_MESSAGES]
+    return Draft202012Validator(handoff_schema())
 
 
 def _order(error: ValidationError) -> list[tuple[int, int, str]]:

@@ -191,11 +191,6 @@ def write_host_summary(state: str, session_id: str, text: str) -> None:
     _write(_folder(state, session_id), HOST_SUMMARY, text)
 
 
-def read_host_summary(state: str, session_id: str) -> str:
-    """Return the host's own summary of the last compaction, or ""."""
-    return _read_text(os.path.join(session_dir(state, session_id), HOST_SUMMARY))
-
-
 def sessions(state: str) -> list[str]:
     """Return the ids of the sessions that have a handoff, the one stored last first."""
     found = []

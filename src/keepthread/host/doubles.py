@@ -1,4 +1,4 @@
-"""Two installations at once: the plugin and hooks in the settings would answer each event twice."""
+"""keepthread as a plugin: beside hooks in the settings, or twice, it would answer each event twice."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 from typing import Any
 
 from keepthread import files
-from keepthread.host import manifest
 from keepthread.host.settings_file import LIMIT
 
 _NAME = "keepthread"
@@ -27,17 +26,6 @@ def plugins(config_dir: str, project: str = "") -> list[str]:
     for path in dict.fromkeys(paths):
         states |= _enabled(path)
     return sorted(name for name, on in states.items() if on and name.partition("@")[0] == _NAME)
-
-
-def installations(config_dir: str, state: str, project: str = "") -> list[str]:
-    """Return whatever runs our hooks in this project: plugins by name, settings files by path.
-
-    Settings files count by the record of what was written. Equal entries of two files run once, so only a plugin beside
-    a file, two plugins, or files whose entries differ make a double.
-    """
-    known = [one for one in manifest.load_all(state) if one.hooks]
-    settings = [one.settings for one in known if one.project in ("", project)]
-    return [*plugins(config_dir, project), *settings]
 
 
 def _enabled(path: str) -> dict[str, Any]:

@@ -28,11 +28,10 @@ KeepsTimeout = Callable[
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """The new text, what is known of the containers in it, and whether the old text held entries of ours."""
+    """The new text, what is known of the containers in it, and whether the settings switch all hooks off."""
 
     text: str
     containers: Containers
-    held_ours: bool
     hooks_disabled: bool
 
 
@@ -87,7 +86,6 @@ def _edit(
     return Edit(
         new,
         keeper.containers,
-        held_ours=bool(places),
         hooks_disabled=document.get("disableAllHooks") is True,
     )
 

@@ -10,9 +10,10 @@ import time
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from keepthread.handoff.alive import running, stamp
-from keepthread.handoff.schema import answer_schema, memory_schema, validate, validate_memory
+from keepthread.handoff.schema import answer_schema, memory_schema, validate
 from keepthread.memory.session.render import HEADINGS
 from tests.memory.session.conftest import MEMORY, RULE, SESSION, Kept
 from tests.support.api import Answer, texts
@@ -62,8 +63,7 @@ def test_the_schema_of_the_memory_is_the_answers_and_five_fields_more() -> None:
     assert {name: ours["properties"][name] for name in theirs["properties"]} == theirs["properties"]
     assert ours["required"] == [*theirs["required"], *more]
     assert len(more) == 5
-    assert validate_memory(MEMORY) == []
-    assert validate_memory({**MEMORY, "worklog": "x"}) == ["worklog: is a string, must be array"]
+    Draft202012Validator(ours).validate(MEMORY)
 
 
 def test_an_update_is_told_the_memory_and_what_is_new_and_merges_in_place(kept: Kept) -> None:

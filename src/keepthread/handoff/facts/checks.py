@@ -147,11 +147,6 @@ _EXIT = lazy(r"^Exit code (\d+)")
 _ERRORS_LISTED = lazy(r"(?:^|\s)[1-9]\d* problems? \([1-9]")
 
 
-def is_check(pieces: Sequence[Piece]) -> bool:
-    """Return whether a command line runs a test, a build, a linter or a type checker."""
-    return any(tool_of(piece) for piece in pieces)
-
-
 def tool_of(piece: Piece) -> str:
     """Return the check a simple command runs ("pytest", "cargo test", "npm run build"), "" when it is none."""
     words = _unwrapped(piece.words)

@@ -29,7 +29,6 @@ _HALF = 5
 _TYPED = 5.0
 _SAID = 3.0
 _POINTED = 3.0  # where and what of a tool's input
-_OPTION = 0.6  # an option in a command line
 _REPLACED = 1.5  # the old text of an edit
 _WRITTEN = 0.8  # new content
 _FAILED = 0.8

@@ -108,7 +108,6 @@ _QUESTION = lazy(
     re.IGNORECASE,
 )
 _EMPHATIC = lazy(r"\b(?:never|always|from\s+now\s+on|do\s+not|don[’']?t|must)\b", re.IGNORECASE)
-_ASCII_LETTERS = lazy(r"[A-Za-z]")
 
 
 @lru_cache(maxsize=8)

@@ -11,13 +11,11 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from keepthread import files
 from keepthread.errors import KeepthreadError
 from keepthread.host import settings_file
 from keepthread.host.settings_file import Snapshot
 
 BEGIN, END = b"# >>> keepthread profile ", b"# <<< keepthread profile <<<"
-_LIMIT = 1 << 20
 _BLOCK = re.compile(
     rb"^# >>> keepthread profile (?P<name>[a-z0-9_-]{1,40})(?P<ours>(?: \+newline)?(?: \+file)?) >>>(?P<eol>\r?\n)"
     rb"(?P<body>(?:(?!# [<>]{3} keepthread profile ).*\n)*?)"
@@ -72,15 +70,6 @@ def put(path: str, name: str, values: Mapping[str, str], *, dry_run: bool = Fals
     named = {found.decode() for found in _NAMED.findall(bare)}
     notes = [f"{key} is set elsewhere in {path} too" for key in values if key in named]
     return _done(snapshot, head + gap + block + tail, notes, dry_run)
-
-
-def profile_in(path: str) -> str:
-    """Return the name of the profile whose block stands in a file, "" when there is none."""
-    try:
-        match = _BLOCK.search(files.read_regular(os.path.realpath(path), _LIMIT))
-    except OSError:
-        return ""
-    return match["name"].decode() if match else ""
 
 
 def _without(data: bytes, path: str) -> tuple[bytes, bytes, int | None]:
