@@ -39,7 +39,7 @@ def test_put_twice_changed_and_taken_out_the_file_is_as_it_was(tmp_path, before)
     assert path.read_bytes() == once
     assert before in once
     env_file.put(str(path), "aggressive", {"MCP_TIMEOUT": "9000"})
-    assert b"# >>> keepthread profile aggressive >>>" in path.read_bytes()
+    assert b"# >>> keepthread profile aggressive " in path.read_bytes()
     assert b"SUBAGENT" not in path.read_bytes()
     env_file.put(str(path), "", {})
 
