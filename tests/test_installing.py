@@ -176,6 +176,14 @@ def test_while_hooks_stand_in_another_scope_the_lines_stay(desk: Desk) -> None:
     assert DOCUMENT not in exclude(desk.project).read_text()
 
 
+def test_who_installs_and_uninstalls_before_any_session_has_nothing_left(desk: Desk) -> None:
+    desk.run("install")
+    told = desk.run("uninstall")
+
+    assert not desk.config.exists() or list(desk.config.iterdir()) == []
+    assert "is kept" not in told
+
+
 def test_a_purge_takes_the_lines_too(desk: Desk) -> None:
     """What tells of the projects goes with it, so it is looked at first."""
     desk.run("install")

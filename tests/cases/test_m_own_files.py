@@ -124,6 +124,24 @@ def test_m2_both_at_once_and_the_second_name_taken_too(machine: Machine) -> None
     assert {path.read_text(encoding="utf-8") for path in (*own, second)} == {OWN}
 
 
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_m2_what_stands_where_the_commands_belong_is_named_before_anything_is_written(
+    kind: str, machine: Machine
+) -> None:
+    """A file, or a link that leads nowhere: hooks without their commands would be half an installation."""
+    machine.config.mkdir()
+    commands = machine.config / "commands"
+    if kind == "file":
+        commands.write_text(OWN, encoding="utf-8")
+    else:
+        commands.symlink_to(machine.config / "nowhere")
+
+    assert f"{commands} is no folder" in machine.refused("install")
+    assert not (machine.config / "settings.json").exists()
+    commands.unlink()
+    machine.ok("install")
+
+
 def test_m2_a_command_of_ours_that_its_user_made_her_own_is_hers(machine: Machine) -> None:
     """Without our marker it is replaced and removed no more."""
     machine.ok("install")

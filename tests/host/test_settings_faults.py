@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from keepthread.errors import KeepthreadError
-from keepthread.host import settings_env, settings_file
+from keepthread.host import manifest, settings_env, settings_file
 from keepthread.host.scopes import place
 
 from .conftest import ONCE, Host
@@ -126,6 +126,7 @@ def test_a_fault_in_any_call_leaves_the_old_bytes_or_the_new(
     for content in states:
         seen.append(content)
         assert content in (before, after)
+        assert killed or content == after or manifest.load(str(host.state)) is None
         host.install()
         assert host.settings.read_bytes() == after
         assert litter(host.folder) == []

@@ -74,7 +74,8 @@ def _missing(place: Place, missing: Sequence[str], files: Sequence[Settings]) ->
         gone = [script for script in registered.vanished(one) if script in missing]
         if gone and one.known:
             when = _written_at(manifest.path(place.state, _key(one, place)))
-            text += f"; written into {one.path}{when}, and gone since: another program or a hand rewrote it"
+            text += f"; written into {one.path}{when}, and not there now: another program or a hand rewrote it, "
+            text += "or an installation was cut off"
     if not any(one.entries for one in files):
         text += _elsewhere(place)
     return text

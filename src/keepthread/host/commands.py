@@ -70,8 +70,16 @@ def plan(config_dir: str, texts: Mapping[str, bytes], known: Mapping[str, str]) 
         config_dir: the host's configuration folder.
         texts: the commands by file name; none for an uninstall.
         known: file name -> sha256 of what was written before.
+
+    Raises:
+        KeepthreadError: something that is no folder stands in its place.
     """
     folder = os.path.join(config_dir, "commands")
+    if texts and os.path.lexists(folder) and not os.path.isdir(folder):
+        raise KeepthreadError(
+            f"{folder} is no folder for slash commands, nor a link to one",
+            "Move it away. Nothing was changed.",
+        )
     done = Plan(folder_is_new=bool(texts) and not os.path.isdir(folder))
     for name, text in texts.items():
         _place(done, config_dir, name, text, known)
@@ -104,7 +112,8 @@ def _carry_out(change: Change) -> None:
             files.write_private(change.path, change.new)
     except OSError as error:
         raise KeepthreadError(
-            f"The command {change.path} cannot be changed: {error.strerror}"
+            f"The command {change.path} cannot be changed: {error.strerror}",
+            "The settings are as they should be. When this is mended, run the same again.",
         ) from error
 
 

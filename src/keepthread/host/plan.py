@@ -303,15 +303,28 @@ def _carry_out(plan: Plan, config_dir: str, state: str) -> None:
     if not plan.changed and (unknown or plan.before == plan.after):
         return
     try:
+        _write(plan, state)
+        commands.apply(plan.commands)
+        _finish(plan, config_dir, state)
+    except OSError as error:
+        raise KeepthreadError(f"{state} cannot be written: {error.strerror}") from error
+
+
+def _write(plan: Plan, state: str) -> None:
+    """Write the settings; when they stay as they were, so does what is known of them."""
+    try:
         _record(plan, state)
         if plan.edits_settings and plan.data is None:
             settings_file.remove(plan.snapshot)
         elif plan.edits_settings and plan.data is not None:
             settings_file.write(plan.snapshot, plan.data)
-        commands.apply(plan.commands)
-        _finish(plan, config_dir, state)
-    except OSError as error:
-        raise KeepthreadError(f"{state} cannot be written: {error.strerror}") from error
+    except (KeepthreadError, settings_file.ChangedError, OSError):
+        with suppress(OSError):  # a record of too much is no harm; the error on our way here counts
+            if plan.before:
+                manifest.save(state, plan.before)
+            else:
+                os.unlink(manifest.path(state, plan.place.key))
+        raise
 
 
 def _record(plan: Plan, state: str) -> None:

@@ -12,6 +12,7 @@ from keepthread.errors import KeepthreadError
 from keepthread.host import settings_file
 
 _TRIES, _PAUSE = 10, 0.1  # seconds
+_OF_INSTALLS = {"install.lock", "settings.json"}  # the lock, and the values that the hooks went by
 
 
 def tidy(state: str) -> None:
@@ -19,11 +20,24 @@ def tidy(state: str) -> None:
     for name in ("manifests", "backups"):
         with suppress(OSError):  # it is needed, or not there
             os.rmdir(os.path.join(state, name))
-    with suppress(OSError):
-        if set(os.listdir(state)) <= {"install.lock"}:
-            with suppress(FileNotFoundError):  # on Windows the lock file goes by itself
-                os.unlink(os.path.join(state, "install.lock"))
-            os.rmdir(state)
+    if not _is_bare(state):
+        return
+    with suppress(KeepthreadError), settings_file.locked(state):  # nobody may be at work there
+        if _is_bare(state):
+            for name in _OF_INSTALLS:
+                with suppress(OSError):  # absent; on Windows the lock file goes by itself
+                    os.unlink(os.path.join(state, name))
+            with suppress(OSError):
+                os.rmdir(state)
+    with suppress(OSError):  # gone; on Windows only now
+        os.rmdir(state)
+
+
+def _is_bare(state: str) -> bool:
+    try:
+        return set(os.listdir(state)) <= _OF_INSTALLS
+    except OSError:
+        return False
 
 
 def kept(state: str, backups: Sequence[str]) -> list[str]:

@@ -20,6 +20,7 @@ from keepthread.errors import KeepthreadError
 
 LIMIT = 64 << 20
 LOCK_WAIT = 10.0
+_LOCK_TRIES = 20
 KEPT_BACKUPS = 5
 
 _MOUNTED = (errno.EBUSY, errno.EXDEV)  # rename onto a file that is a mount point of its own
@@ -152,9 +153,14 @@ def locked(state: str) -> Iterator[None]:
 
     path = os.path.join(state, "install.lock")
     try:
-        files.make_private(state)
         lock = FileLock(path, timeout=LOCK_WAIT, mode=0o600)
-        lock.acquire()
+        for _ in range(_LOCK_TRIES):
+            files.make_private(state)
+            with suppress(FileNotFoundError):  # an uninstall took the folder away in this moment
+                lock.acquire()
+                break
+        else:
+            lock.acquire()
     except Timeout:
         raise KeepthreadError(
             f"Another install or uninstall is running: {path} is locked",
@@ -231,8 +237,9 @@ def _back_up(snapshot: Snapshot) -> str:
 
 
 def _prune_backups(path: str) -> None:
-    for backup in backups(path)[:-KEPT_BACKUPS]:
-        _remove_quietly(backup)
+    with suppress(OSError):  # the new content is in place already
+        for backup in backups(path)[:-KEPT_BACKUPS]:
+            _remove_quietly(backup)
 
 
 def _swap(snapshot: Snapshot, data: bytes) -> bool:
