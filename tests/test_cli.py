@@ -142,11 +142,14 @@ def test_a_reader_who_has_had_enough_is_no_fault(person: Person) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_output_that_finds_no_room_is_refused_and_told_once(person: Person) -> None:
+@pytest.mark.parametrize("words", [["profile", "list"], ["--help"]])
+def test_output_that_finds_no_room_is_refused_and_told_once(
+    person: Person, words: list[str]
+) -> None:
     """Python's own exit code for it would be 120, and a complaint of its own behind ours."""
     with open("/dev/full", "wb") as full:
         ran = subprocess.run(
-            [sys.executable, "-m", "keepthread", "profile", "list"],
+            [sys.executable, "-m", "keepthread", *words],
             check=False,
             env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
             stdout=full,
@@ -156,6 +159,20 @@ def test_output_that_finds_no_room_is_refused_and_told_once(person: Person) -> N
 
     assert ran.returncode == 1
     assert ran.stderr == "keepthread: No space left on device\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="closes streams as a POSIX shell does")
+@pytest.mark.parametrize("words", ["uninstall", "eval .", "memory add x.md", "memory trust"])
+def test_streams_that_are_closed_are_as_good_as_nobody_there(person: Person, words: str) -> None:
+    """As a service manager or a careless script starts it: no bug, whatever is asked or shown elsewhere."""
+    person.session()
+    person.ok("memory", "init")
+    command = f"'{sys.executable}' -m keepthread {words}"
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    there = subprocess.run(["sh", "-c", f"{command} </dev/null"], env=env, capture_output=True)
+    closed = subprocess.run(["sh", "-c", f"{command} <&- >&- 2>&-"], env=env)
+
+    assert closed.returncode == there.returncode < 2
 
 
 def test_a_terminal_that_cannot_show_a_character_gets_a_question_mark(person: Person) -> None:

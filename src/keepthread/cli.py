@@ -16,7 +16,7 @@ from keepthread import __version__
 from keepthread.cli_context import statusline, thresholds
 from keepthread.cli_handoffs import diff, handoff, session_option, show
 from keepthread.cli_memory import memory
-from keepthread.cli_output import json_option, make_sturdy, say
+from keepthread.cli_output import drop_unprinted, json_option, make_sturdy, open_missing, say
 from keepthread.cli_profile import profile
 from keepthread.errors import KeepthreadError
 from keepthread.handlers import guard, log_bug
@@ -267,6 +267,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 def main() -> None:
     """Run the command line and end the process: 0 done, 1 refused, 2 usage, 3 a bug, 130 interrupted."""
+    open_missing()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             make_sturdy(stream, os.environ)
@@ -311,5 +312,6 @@ def run(command: Callable[..., Any]) -> int:
     except OSError as problem:
         place = f" {problem.filename}:" if problem.filename else ""
         click.echo(f"keepthread:{place} {problem.strerror or problem}", err=True)
+        drop_unprinted()
         return REFUSED
     return OK

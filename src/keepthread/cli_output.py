@@ -22,16 +22,29 @@ def make_sturdy(stream: TextIOWrapper, env: Mapping[str, str], system: str = sys
     stream.reconfigure(encoding="utf-8" if piped else None, errors="replace")
 
 
+def open_missing() -> None:
+    """Put the null device where a standard stream was closed before the start: nothing else gets its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(null, mode, encoding="utf-8"))
+
+
 def say(text: str) -> None:
     """Print text, ending with one line break at least."""
     try:
         click.echo(text, nl=not text.endswith("\n"))
-    except OSError as problem:
-        # What could not be printed is not to be tried again when Python ends: that would be its exit code, and a
-        # complaint of its own.
+    except BrokenPipeError:  # `keepthread logs | head`: the reader has had enough
+        drop_unprinted()
+        raise SystemExit(0) from None
+
+
+def drop_unprinted() -> None:
+    """Forget what cannot be printed.
+
+    It is not to be tried again when Python ends: that would be its exit code, and a complaint of its own.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(
-            problem, BrokenPipeError
-        ):  # `keepthread logs | head`: the reader has had enough
-            raise SystemExit(0) from None
-        raise

@@ -49,6 +49,6 @@ _CAME_TO = {
 
 
 def _says_yes() -> bool:
-    if sys.stdin is None or not sys.stdin.isatty():
+    if not sys.stdin.isatty():
         raise KeepthreadError("Nobody is here to be asked", "Look at it, then add --yes.")
     return click.confirm("Show what is relevant of it to the sessions of this project?")
