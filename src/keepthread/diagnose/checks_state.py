@@ -12,11 +12,12 @@ from contextlib import suppress
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
-from keepthread import files, redact
+from keepthread import files, log, redact
 from keepthread.diagnose import secrets
 from keepthread.diagnose.check import FIX, INSTALL, Check, Place, finding, listed, note
 from keepthread.handoff.alive import running
 from keepthread.handoff.inject import read_json
+from keepthread.host import doubles
 
 STATES = ("worker.json", "memory-state.json")  # of the processes that work on a session
 NOT_OURS = ("venv",)  # made by pip, with modes of its own
@@ -34,7 +35,11 @@ def check(place: Place, entries: Sequence[Mapping[str, Any]]) -> Iterator[Check]
     try:
         status = os.stat(place.state)
     except OSError as problem:
-        yield finding("state folder", False, f"{place.state}: {problem.strerror}", INSTALL)
+        absent = isinstance(problem, FileNotFoundError)
+        if absent and doubles.plugins(place.folder, place.project):  # no install makes it for them
+            yield finding("state folder", True, f"the first hook that runs makes {place.state}")
+        else:
+            yield finding("state folder", False, f"{place.state}: {problem.strerror}", INSTALL)
         return
     newest = newest_sessions(place.state)[:_LOOKED_AT]
     yield _writable(place)
@@ -147,8 +152,7 @@ def _clock(entries: Sequence[Mapping[str, Any]], now: float) -> Check:
     if now < _EPOCH:
         return finding(name, False, f"it is {told} by this machine's clock", "Set the clock")
     latest = max((str(one.get("time", "")) for one in entries[-1_000:]), default="")
-    ahead = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now + _SKEW))
-    if latest > ahead:
+    if latest > log.stamp(now + _SKEW):
         detail = f"it is {told} by this machine's clock, and the log has a line of {latest}"
         return finding(
             name,
