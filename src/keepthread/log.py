@@ -19,6 +19,22 @@ _WIDTHS = {"event": 40, "session": 80, "outcome": 40, "reason": 80, "engine": 40
 _START = b'{"time":'
 
 
+def stamp(moment: float | None = None) -> str:
+    """Return a time (seconds since 1970; None is now) as every record of ours has it: ISO 8601, UTC, whole seconds."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
+
+
+def epoch(text: str) -> float | None:
+    """Return an ISO 8601 time as seconds since 1970, None when it is none; without a zone it is UTC."""
+    from datetime import datetime, timezone
+
+    try:
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))  # 3.10 does not know "Z"
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=moment.tzinfo or timezone.utc).timestamp()
+
+
 def record(
     state: str,
     *,
@@ -43,7 +59,7 @@ def record(
         detail: one line for a person, free of transcript text and secrets.
     """
     entry: dict[str, Any] = {
-        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "time": stamp(),
         "event": _plain("event", event),
         "session": _plain("session", session),
         "outcome": _plain("outcome", outcome),

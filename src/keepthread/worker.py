@@ -23,7 +23,7 @@ from keepthread.engines.model import Answer, Deadline, Outcome, Request
 from keepthread.errors import KeepthreadError
 from keepthread.handoff import circuit
 from keepthread.handoff.audit import Evidence, audit, faults, retry_note
-from keepthread.handoff.checkpoint import note_complete, now
+from keepthread.handoff.checkpoint import note_complete
 from keepthread.handoff.kept_words import UPDATE
 from keepthread.handoff.material import Material
 from keepthread.handoff.merge import carry, complete
@@ -130,7 +130,7 @@ def _settle(
         usage=_usage(outcome.answer),
         cost_usd=outcome.cost_usd if outcome.cost_usd is not None else outcome.answer.cost_usd,
         seconds=round(seconds, 2),
-        generated_at=now(),
+        generated_at=log.stamp(),
     )
     evidence = Evidence.from_transcript(transcript, handoff, focus=focus)
     return audit(merged, evidence, answer)
@@ -165,7 +165,7 @@ def _store(result: Handoff, partial: Handoff, task: Task) -> Handoff:
             break
         still = left_behind(result, _transcript_of(newest))
         carried = update if newest["meta"]["engine"] == UPDATE else carry
-        stored = publish(carried(newest, still, now=now()), task.outlet)
+        stored = publish(carried(newest, still, now=log.stamp()), task.outlet)
     note_complete(state, result)
     return result
 

@@ -6,7 +6,6 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
 from keepthread import log
@@ -22,7 +21,7 @@ _SESSIONS = 20  # of the project, the newest
 _HEAD, _TAIL = 64 << 10, 4 << 20  # bytes of a transcript
 _BEGAN = re.compile(rb'"timestamp":\s*"([0-9T:.+-]{19,32}Z?)"')
 _BOUNDARY = b'"compact_boundary"'
-_RECENT = 7  # days
+_RECENT = 7 * 86_400.0  # seconds
 # Reasons for which a worker's handoff stayed partial although a model was asked.
 _FAILED = ("timeout", "no_login", "rate_limit", "overload", "overflow", "bad_answer", "cap")
 _ASKING = ("worker", "memory")
@@ -94,11 +93,7 @@ def _installed(place: Place, files: Sequence[Settings]) -> str | None:
                 times.append(os.stat(manifest.path(place.state, key)).st_mtime)
             except OSError:
                 continue  # removed this instant
-    return _stamp(max(times)) if times else None
-
-
-def _stamp(moment: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
+    return log.stamp(max(times)) if times else None
 
 
 def _begun_since(place: Place, since: str) -> list[_Session]:
@@ -167,8 +162,8 @@ def _last_failure(entries: Sequence[Mapping[str, Any]], *, asks_nobody: bool) ->
     when, event = str(entry.get("time")), entry.get("event")
     what = f"{when} {event}: {entry.get('reason') or entry.get('outcome')}"
     look = f"keepthread logs --since {when}"
-    week = (datetime.now(timezone.utc) - timedelta(days=_RECENT)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    over = when < week or event == "cli" or entry.get("reason") in _CHOSEN
+    old = when < log.stamp(time.time() - _RECENT)
+    over = old or event == "cli" or entry.get("reason") in _CHOSEN
     if mended or over or (asks_nobody and event == "worker"):
         return note(name, f"{what}{'; later runs went well' if mended else ''}", look)
     return finding(name, False, what, f"{look}; {_remedy(entry)}")

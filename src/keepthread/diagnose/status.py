@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from keepthread import log
@@ -189,11 +188,8 @@ def _last_failure(state: str) -> dict[str, Any] | None:
 
 
 def _age(stamp: str) -> int | None:
-    try:
-        made = datetime.fromisoformat(stamp.replace("Z", "+00:00"))
-    except ValueError:
-        return None
-    return max(0, int((datetime.now(timezone.utc) - made).total_seconds()))
+    made = log.epoch(stamp)
+    return None if made is None else max(0, int(time.time() - made))
 
 
 def _context(

@@ -131,7 +131,7 @@ def _handoff(
 
 def _failure(state: str, session: str, since: object) -> str:
     """Return what failed last in this session, within the hour and after the handoff; "" when nothing did."""
-    oldest = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - _FRESH))
+    oldest = log.stamp(time.time() - _FRESH)
     oldest = max(oldest, since) if isinstance(since, str) else oldest
     mark = f'"session":"{session}"'.encode()
     for line in reversed(log.tail(state, _LOG)):

@@ -7,9 +7,9 @@ while they are read, so memory does not grow with the file.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
 from typing import Any, NamedTuple, TypedDict
 
+from keepthread import log
 from keepthread.evaluate import said
 from keepthread.transcript.boundaries import MARK, is_boundary
 from keepthread.transcript.lines import lines, open_regular, size_of
@@ -84,12 +84,9 @@ def read_timeline(path: str) -> Timeline:
 
 
 def epoch(stamp: str) -> int | None:
-    """Return an ISO 8601 time as seconds since 1970, None when it is none."""
-    try:
-        moment = datetime.fromisoformat(stamp.replace("Z", "+00:00"))  # 3.10 does not know "Z"
-    except ValueError:
-        return None
-    return int(moment.replace(tzinfo=moment.tzinfo or timezone.utc).timestamp())
+    """Return an ISO 8601 time as whole seconds since 1970, None when it is none."""
+    moment = log.epoch(stamp)
+    return None if moment is None else int(moment)
 
 
 class _Answer(NamedTuple):

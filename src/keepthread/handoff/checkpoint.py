@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
-from keepthread import redact
+from keepthread import log, redact
 from keepthread.errors import KeepthreadError
 from keepthread.handoff.alive import running
 from keepthread.handoff.facts.collect import collect
@@ -201,11 +201,6 @@ def _carried(handoff: Handoff, previous: Handoff, state: str, little: Transcript
     return lay_over(carried, summary, before["generated_at"], at) if summary else carried
 
 
-def now() -> str:
-    """Return the time in UTC as ISO 8601 with seconds."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-
-
 def _read(path: str, index: Index | None = None) -> Transcript | None:
     try:
         return read_transcript(path, known=index.known if index else None) if path else None
@@ -318,7 +313,7 @@ def _collect(
         pins=job.pins,
         trigger=job.trigger,
         ordinal=ordinal,
-        generated_at=now(),
+        generated_at=log.stamp(),
         aliases=_aliases(project, transcript.cwd),
     )
     if job.note.strip():

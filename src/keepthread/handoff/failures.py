@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 import zlib
 from contextlib import suppress
 
@@ -66,7 +65,7 @@ def _entry(line: bytes) -> dict[str, Any]:
 
 
 def _is_failure(entry: dict[str, Any], now: float) -> bool:
-    oldest = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(max(0.0, now - _LASTS)))
+    oldest = log.stamp(max(0.0, now - _LASTS))
     if entry.get("event") not in _RUNS or str(entry.get("time", "")) < oldest:
         return False
     late = entry.get("event") == "worker" and entry.get("reason") in _REASONS

@@ -10,9 +10,9 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from datetime import datetime
 from typing import NamedTuple
 
+from keepthread import log
 from keepthread.files import read_regular
 from keepthread.handoff.claims import planted
 from keepthread.handoff.model import Handoff
@@ -127,9 +127,9 @@ def _whole(lines: list[str]) -> Iterator[str]:
 def summary_since(state: str, session_id: str, written: str) -> str:
     """Return the host's summary when it was stored after the handoff generated at `written`, else ""."""
     path = os.path.join(session_dir(state, session_id), "host-summary.md")
+    moment = log.epoch(written)
     try:
-        moment = datetime.fromisoformat(written.replace("Z", "+00:00")).timestamp()
-        if os.stat(path).st_mtime < moment:
+        if moment is None or os.stat(path).st_mtime < moment:
             return ""  # an earlier compaction's
         return read_regular(path, 8 * LIMIT).decode("utf-8", "replace")
     except (OSError, ValueError):

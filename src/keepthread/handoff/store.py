@@ -17,7 +17,7 @@ from contextlib import suppress
 from time import time
 from typing import Any, cast
 
-from keepthread import files
+from keepthread import files, log
 from keepthread.handoff import history
 from keepthread.handoff.late import UPGRADE
 from keepthread.handoff.lock import locked
@@ -259,7 +259,7 @@ def _context(
         "reason": meta["reason"],
         "ordinal": meta["ordinal"],
         "generated_at": meta["generated_at"],
-        "generated_epoch": _epoch(meta["generated_at"]),
+        "generated_epoch": log.epoch(meta["generated_at"]) or time(),
         "transcript": {name: transcript[name] for name in ("path", "size", "last_uuid")},
         "key": key(handoff),
         "text": text,
@@ -270,16 +270,6 @@ def _context(
         "files": len(handoff["files_touched"]),
         "rules": len(handoff["constraints"]["rules"]),
     }
-
-
-def _epoch(stamp: str) -> float:
-    from datetime import datetime, timezone
-
-    try:
-        moment = datetime.fromisoformat(stamp.replace("Z", "+00:00"))  # 3.10 does not know "Z"
-    except ValueError:
-        return time()  # only the age shown depends on it
-    return moment.replace(tzinfo=moment.tzinfo or timezone.utc).timestamp()
 
 
 def _remember_position(state: str, last_uuid: str, session_id: str) -> None:

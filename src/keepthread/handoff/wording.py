@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from datetime import datetime, timezone
 
+from keepthread import log
 from keepthread.handoff import units
 
 NOT_FOUND = "(not found in the transcript)"
@@ -118,15 +118,7 @@ def _mark(minutes: int | None) -> str:
 
 
 def _minutes_between(start: str, end: str) -> int | None:
-    begun, ended = _time(start), _time(end)
+    begun, ended = log.epoch(start), log.epoch(end)
     if begun is None or ended is None:
-        return None
-    return max(0, int((ended - begun).total_seconds() // 60))
-
-
-def _time(text: str) -> datetime | None:
-    try:
-        parsed = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
         return None  # a time nobody can read has no age
-    return parsed if parsed.tzinfo else parsed.replace(tzinfo=timezone.utc)
+    return max(0, int((ended - begun) // 60))

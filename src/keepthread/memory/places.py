@@ -17,7 +17,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from keepthread import files
+from keepthread import files, log
 from keepthread.errors import KeepthreadError
 from keepthread.handoff.exclude import common_folder
 from keepthread.handoff.project import project_key
@@ -28,7 +28,8 @@ from keepthread.memory import entries, trust
 from keepthread.memory.directory_by_name import open_beneath, open_root
 from keepthread.memory.entries import Entry
 from keepthread.memory.errors import MemoryProblem, NotFound, Unsafe
-from keepthread.memory.store import Memory, utc_now
+from keepthread.memory.index import MEMORY_MD, is_foreign
+from keepthread.memory.store import Memory
 from keepthread.memory.where import TEAM_FOLDER, named_team
 
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -85,16 +86,20 @@ def init(place: Place, folder: str = "") -> str:
 
     Raises:
         Unsafe: the default folder is reached through a link.
+        KeepthreadError: it holds a MEMORY.md of somebody's own, which would be replaced.
         OSError: it cannot be made.
     """
-    if folder:
-        place = place._replace(team=os.path.normpath(folder))
-        files.make_private(os.path.join(place.state, "memory"))
-        files.write_private(
-            place.beside(".json"), json.dumps({"team": place.team}, indent=2).encode() + b"\n"
-        )
+    place = place._replace(team=os.path.normpath(folder)) if folder else place
     new = not os.path.lexists(place.team_path)
     with _team_memory(place, create=True) as memory:
+        if is_foreign(memory.directory):
+            raise KeepthreadError(
+                f"{os.path.join(place.team_path, MEMORY_MD)} is not of keepthread's making, and would be replaced",
+                "Move it away, or choose another folder: keepthread memory init --dir FOLDER",
+            )
+        if folder:
+            named = json.dumps({"team": place.team}, indent=2).encode() + b"\n"
+            files.write_private(place.beside(".json"), named)
         ignore(memory)
         memory.reindex()
     if new:
@@ -107,8 +112,8 @@ def _vouch(place: Place) -> None:
     root = os.path.realpath(place.team_path)
     if git_root(root):
         return  # what comes with the repository is for `memory trust` to decide
-    when = utc_now().strftime("%Y-%m-%dT%H:%M:%SZ")
-    trust.decide(place.private_path, root, None, trusted=True, authors=None, when=when)
+    private = place.private_path
+    trust.decide(private, root, None, trusted=True, authors=None, when=log.stamp())
 
 
 def ignore(memory: Memory) -> None:

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from typing import Any, NamedTuple
 
+from keepthread import log
 from keepthread.errors import KeepthreadError
 from keepthread.host.locations import git_root
 from keepthread.memory import prepare, trust
@@ -14,7 +15,6 @@ from keepthread.memory.git import Git, GitFailed
 from keepthread.memory.git_files import remotes_around
 from keepthread.memory.places import Place, open_memory
 from keepthread.memory.prepare import author_name
-from keepthread.memory.store import utc_now
 from keepthread.memory.words import one_line
 
 _PATIENCE = 10.0  # seconds for git
@@ -99,9 +99,13 @@ def revoke(place: Place, told: Offer) -> None:
 
 
 def _decide(place: Place, told: Offer, *, trusted: bool, authors: Any) -> None:
-    when = utc_now().strftime("%Y-%m-%dT%H:%M:%SZ")
     trust.decide(
-        place.private_path, told.root, told.remotes, trusted=trusted, authors=authors, when=when
+        place.private_path,
+        told.root,
+        told.remotes,
+        trusted=trusted,
+        authors=authors,
+        when=log.stamp(),
     )
 
 

@@ -8,13 +8,13 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
-from keepthread import redact
+from keepthread import log, redact
 from keepthread.engines.choose import engines_for
 from keepthread.engines.fitted import fit
 from keepthread.engines.ladder import both, climb, said_of
 from keepthread.engines.model import Answer, Deadline, Outcome, Request
 from keepthread.handoff.audit import Evidence, audit, faults, retry_note
-from keepthread.handoff.checkpoint import Job, computed, new_since, now
+from keepthread.handoff.checkpoint import Job, computed, new_since
 from keepthread.handoff.material import Material
 from keepthread.handoff.merge import complete
 from keepthread.handoff.model import Handoff
@@ -171,7 +171,7 @@ class _Asking:
             usage={"input_tokens": answer.input_tokens, "output_tokens": answer.output_tokens},
             cost_usd=outcome.cost_usd if outcome.cost_usd is not None else answer.cost_usd,
             seconds=round(time.monotonic() - self.started, 2),
-            generated_at=now(),
+            generated_at=log.stamp(),
         )
         return audit(merged, self.evidence, document)
 

@@ -7,9 +7,10 @@ import time
 from collections.abc import Sequence
 from typing import cast
 
+from keepthread import log
 from keepthread.errors import KeepthreadError
 from keepthread.handoff.audit import Evidence, audit
-from keepthread.handoff.checkpoint import ENOUGH_NEW, new_since, note_complete, now, tokens_of
+from keepthread.handoff.checkpoint import ENOUGH_NEW, new_since, note_complete, tokens_of
 from keepthread.handoff.facts.confirmations import goes_on, is_bare
 from keepthread.handoff.facts.files import touched
 from keepthread.handoff.facts.paths import Paths
@@ -101,7 +102,7 @@ def _joined(
         usage=None,
         cost_usd=None,
         seconds=0.0,
-        generated_at=now(),
+        generated_at=log.stamp(),
     )
     by_last_check(merged)
     return audit(merged, Evidence.from_transcript(transcript, partial, focus=focus), answer)
