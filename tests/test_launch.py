@@ -138,8 +138,8 @@ def test_why_no_model_is_asked(task, changes, failures, reason):
     update_worker(
         task.outlet.state, SESSION, lambda _: {"failures": failures, "failed_at": time.time()}
     )
-    config = replace(task.config, **changes)
-    assert launch.why_no_call(config, task.outlet, SESSION, "/home/dev/proj") == reason
+    asked = task._replace(config=replace(task.config, **changes))
+    assert launch.why_no_call(asked, SESSION, "/home/dev/proj") == reason
 
 
 def test_a_worker_whose_job_was_taken_over_leaves_it_alone_but_counts_its_failure(task, spawned):

@@ -17,7 +17,7 @@ from keepthread.handoff.model import Handoff, Reason
 from keepthread.handoff.publish import Outlet
 from keepthread.handoff.store import read_worker, update_worker
 from keepthread.host.config import Config
-from keepthread.host.locations import inside_any, session_dir, state_dir
+from keepthread.host.locations import happens_in, session_dir, state_dir
 
 _ATTEMPTS = 2  # at one and the same handoff; the second follows a worker that was killed
 _FOCUS = 4_000  # characters
@@ -42,13 +42,15 @@ def outlet_of(config: Config, env: Mapping[str, str]) -> Outlet:
     return Outlet(state_dir(env), config.budget, config.index, config.document, secrets)
 
 
-def why_no_call(config: Config, outlet: Outlet, session: str, project: str) -> Reason | None:
+def why_no_call(task: Task, session: str, project: str) -> Reason | None:
     """Return why no model is to be asked for this session now, or None when one is."""
-    if config.engine == "facts":
+    engine, folders = task.config.engine, task.config.local_only_projects
+    if engine == "facts":
         return "engine_facts"
-    if not _may_stay_here(config.engine) and inside_any(project, config.local_only_projects):
+    local = happens_in(folders, task.env, task.env.get("PWD", ""), project)
+    if local and not _may_stay_here(engine):
         return "engine_facts"
-    worker = read_worker(outlet.state, session)
+    worker = read_worker(task.outlet.state, session)
     return "circuit_open" if circuit.state(worker, time.time()) == "open" else None
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from keepthread.host import variables
 from keepthread.host.config import Config, load, store_resolved
-from keepthread.host.locations import inside_any
+from keepthread.host.locations import inside_any, user_file
 
 
 def given(folder: Path, text: str | bytes, env: Mapping[str, str] | None = None) -> Config:
@@ -94,7 +94,7 @@ def test_the_users_file_sets_every_variable(tmp_path: Path) -> None:
 
 def test_every_variable_has_a_reader() -> None:
     """A field without one could not be set."""
-    derived = {"user", "problems", "unnarrowed"}
+    derived = {"user", "problems", "unnarrowed", "user_file"}
 
     assert {field.name for field in fields(Config)} - derived == set(variables.ALL)
 
@@ -183,14 +183,39 @@ def test_a_broken_line_is_named_with_its_number(tmp_path: Path, line: str) -> No
     ],
     ids=["folder", "FIFO", "over 1 MB", "UTF-16", "loop"],
 )
-def test_a_file_that_cannot_be_used_leaves_the_defaults(tmp_path: Path, make, reason: str) -> None:
-    """Said, never raised: a hook runs on."""
+def test_a_file_that_cannot_be_read_is_said_and_nobody_is_asked(
+    tmp_path: Path, make, reason: str
+) -> None:
+    """A hook runs on; what its user chose is not known, so nothing is sent anywhere and what was off stays off."""
+    stored = {"off_projects": ["/secret"], "disable": False, "engine": "auto"}
+    (tmp_path / "keepthread").mkdir()
+    (tmp_path / "keepthread" / "settings.json").write_text(json.dumps(stored))
     make(tmp_path / ".env")
     config = load({}, str(tmp_path))
 
-    assert (config.engine, config.user) == ("auto", {})
-    assert len(config.problems) == 1
+    assert (config.engine, config.off_projects, config.user) == ("facts", ("/secret",), {})
     assert reason in config.problems[0]
+    assert "no model is asked" in config.problems[1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "KEEPTHREAD_OFF_PROJECTS='/secret",
+        "KEEPTHREAD_ENGINE: facts",
+        "KEEPTHREAD_DISABLE=yes, please",
+        "KEEPTHREAD_LOCAL_ONLY_PROJECT=/secret",
+        "KEEPTHREAD_MODEL='opus\nKEEPTHREAD_ENGINE=facts\nOTHER='x'",
+    ],
+)
+def test_where_it_is_not_clear_what_shall_stay_here_nobody_is_asked(
+    tmp_path: Path, line: str
+) -> None:
+    """A slip in one of these lines must send nothing."""
+    config = given(tmp_path, f"KEEPTHREAD_JOIN=1\n{line}\n")
+
+    assert (config.engine, config.join) == ("facts", 1.0)
+    assert "no model is asked" in config.problems[-1]
 
 
 def test_a_file_among_the_dotfiles_is_read_through_its_link_and_a_bom_is_no_harm(
@@ -322,7 +347,7 @@ def test_what_session_start_needs_is_stored_once(tmp_path: Path) -> None:
     )
     path = state / "settings.json"
 
-    assert store_resolved(str(state), config)
+    store_resolved(str(state), config)
     assert json.loads(path.read_text()) == {
         "join": 1.0,
         "budget": 9900,
@@ -338,9 +363,12 @@ def test_what_session_start_needs_is_stored_once(tmp_path: Path) -> None:
         "spill_chars": 8000,
         "spill_turn_chars": 200_000,
         "max_transcript_bytes": 0,
+        "user_file": user_file(str(tmp_path)),
     }
     assert (path.stat().st_mode & 0o777, state.stat().st_mode & 0o777) == (0o600, 0o700)
-    assert not store_resolved(str(state), config)
+    before = path.stat()
+    store_resolved(str(state), config)
+    assert path.stat() == before
 
 
 def test_what_the_environment_narrowed_is_not_stored(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference.md"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 # Fields of Config that no variable sets.
-COMPUTED = {"user", "problems", "unnarrowed"}
+COMPUTED = {"user", "problems", "unnarrowed", "user_file"}
 EXIT_CODES: Mapping[int, str] = {
     cli.OK: "done",
     cli.REFUSED: "refused, or a fault was found",

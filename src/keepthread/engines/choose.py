@@ -11,7 +11,7 @@ from keepthread.engines.gate import Failed, Gate, is_local
 from keepthread.engines.model import Engine, Setup
 from keepthread.errors import KeepthreadError
 from keepthread.host.config import Config
-from keepthread.host.locations import inside_any, session_dir
+from keepthread.host.locations import happens_in, session_dir
 
 AUTO = "auto"
 
@@ -59,7 +59,7 @@ def engines_for(
 
     Args:
         config: `engine` names one engine, several between commas, or "auto" (the host's own login, then facts).
-        env: the environment the engines' children inherit from.
+        env: the environment the engines' children inherit from; its PWD is where the session is at work.
         config_dir: the host's configuration folder.
         project: the project's folder or ""; no program in it is ever run.
         session: the session whose failures for good are remembered, or "".
@@ -71,7 +71,7 @@ def engines_for(
     setup = Setup(config.user, env, config_dir, project, config.window)
     makers = [_maker(name) for name in _names(config.engine)]
     engines = [make(setup) for make in makers]
-    if inside_any(project, config.local_only_projects):
+    if happens_in(config.local_only_projects, env, env.get("PWD", ""), project):
         engines = [engine for engine in engines if is_local(engine)]
     state = os.path.join(config_dir, "keepthread")
     caps = Caps(state, config.max_calls_per_hour, config.max_usd_per_day)

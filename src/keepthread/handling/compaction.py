@@ -24,7 +24,7 @@ def pre_compact(event: Event, run: Run) -> str:
     from keepthread.handoff.checkpoint import Job
     from keepthread.handoff.hint import render_hint
     from keepthread.host.config import load, store_resolved
-    from keepthread.host.locations import is_off, project_root
+    from keepthread.host.locations import happens_in, project_root
     from keepthread.host.sessions import find_transcript
     from keepthread.launch import Task, outlet_of
     from keepthread.transcript.tail import belongs
@@ -35,7 +35,7 @@ def pre_compact(event: Event, run: Run) -> str:
     with suppress(OSError):  # whether anything can be stored shows below, where it matters
         store_resolved(state_dir(run.env), config)
     project = project_root(run.env, event.cwd)
-    if config.disable or is_off(config.off_projects, run.env, event.cwd):
+    if config.disable or happens_in(config.off_projects, run.env, event.cwd):
         run.log(event.session_id, "disabled")
         return ""
     path = find_transcript(event.transcript_path, event.session_id, folder, belongs)
@@ -56,7 +56,7 @@ def _take(job: Job, task: Task, run: Run, named: str) -> Handoff:
     from keepthread.launch import start, wait, why_no_call
 
     outlet, session = task.outlet, job.session_id
-    reason = why_no_call(task.config, outlet, session, job.project)
+    reason = why_no_call(task, session, job.project)
     try:
         taken = take(job, outlet, reason=reason)
         taken = _warmed(taken, task)

@@ -16,7 +16,7 @@ def session_end(event: Event, run: Run) -> str:
     from keepthread.handoff import cleared, pins
     from keepthread.handoff.checkpoint import Job, take
     from keepthread.host.config import load, store_resolved
-    from keepthread.host.locations import is_off, project_root
+    from keepthread.host.locations import happens_in, project_root
     from keepthread.host.sessions import find_transcript
     from keepthread.launch import outlet_of
     from keepthread.transcript.tail import belongs
@@ -30,7 +30,7 @@ def session_end(event: Event, run: Run) -> str:
     if (
         "clear" not in config.sources
         or config.disable
-        or is_off(config.off_projects, run.env, event.cwd)
+        or happens_in(config.off_projects, run.env, event.cwd)
     ):
         return ""
     path = find_transcript(event.transcript_path, session, folder, belongs)

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 
 from keepthread.host.events import Event
-from keepthread.host.locations import config_dir, session_dir, state_dir
+from keepthread.host.locations import session_dir, state_dir
 from keepthread.running import Run
 
 TYPE_CHECKING = False
@@ -43,7 +43,6 @@ def team_memory(event: Event, run: Run) -> str:
     from keepthread.memory.where import where
 
     state, session = state_dir(run.env), event.session_id
-    _follow_user(state, run)
     settings = inject.settings(state, run.env)
     budget = int(settings["memory_budget"])
     if inject.is_off(settings, run.env, event.cwd) or not budget:
@@ -56,23 +55,6 @@ def team_memory(event: Event, run: Run) -> str:
     if found.notice and not inject.claim(state, session, TOLD, found.notice[-100:]):
         found.notice = ""
     return inject.output(text, found.notice[:_LINE])
-
-
-def _follow_user(state: str, run: Run) -> None:
-    """Store the user's variables again when their file was changed since: a start comes before any compaction."""
-    folder, stored = config_dir(run.env), os.path.join(state, "settings.json")
-    try:
-        changed = os.stat(os.path.join(folder, ".env")).st_mtime_ns
-    except OSError:
-        return  # there is no such file
-    with suppress(OSError):
-        if changed < os.lstat(stored).st_mtime_ns:
-            return
-    from keepthread.host.config import load, store_resolved
-
-    with suppress(OSError):  # what cannot be stored is as it was
-        if not store_resolved(state, load(run.env, folder)):
-            os.utime(stored)
 
 
 def _found(at: Where, event: Event, run: Run) -> Found:

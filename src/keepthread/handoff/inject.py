@@ -52,8 +52,19 @@ def read_json(path: str) -> dict[str, Any] | None:
 
 
 def settings(state: str, env: Mapping[str, str]) -> dict[str, Any]:
-    """Return the resolved settings SessionStart needs; the process environment may only narrow them."""
+    """Return the resolved settings SessionStart needs; the process environment may only narrow them.
+
+    They are resolved again when the user's file has changed since: what it switches off is off from then on.
+    """
     found = {**DEFAULTS, **(read_json(os.path.join(state, "settings.json")) or {})}
+    folder = os.path.dirname(state)
+    if found.get("user_file") != locations.user_file(folder):
+        from keepthread.host.config import load, resolved, store_resolved
+
+        config = load(env, folder)
+        found |= resolved(config)
+        with suppress(OSError):  # what cannot be stored holds for this run
+            store_resolved(state, config)
     for key in ("join", "budget", "index", "memory_budget"):
         value, floor = _number(found[key], DEFAULTS[key]), _FLOORS.get(key, 0.0)
         found[key] = max(floor, _smaller(env.get(f"KEEPTHREAD_{key.upper()}", ""), value))
@@ -68,7 +79,7 @@ def settings(state: str, env: Mapping[str, str]) -> dict[str, Any]:
 def is_off(settings: Mapping[str, Any], env: Mapping[str, str], cwd: str) -> bool:
     """Return whether the user has switched keepthread off, everywhere or in this project."""
     folders = [folder for folder in settings["off_projects"] if isinstance(folder, str)]
-    return bool(settings["disable"]) or (bool(folders) and locations.is_off(folders, env, cwd))
+    return bool(settings["disable"]) or (bool(folders) and locations.happens_in(folders, env, cwd))
 
 
 def _number(value: object, default: float) -> float:

@@ -14,10 +14,14 @@ from typing import Any
 
 from keepthread import files
 from keepthread.host import variables
+from keepthread.host.locations import user_file
 from keepthread.host.variables import BadValueError
 
 _LIMIT = 1 << 20
+_STORED = "settings.json"
 _PREFIX = "KEEPTHREAD_"
+# What keeps texts to oneself. Where it cannot be told what was meant by one of them, nothing is sent.
+_PRIVATE = ("engine", "disable", "off_projects", "local_only_projects")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,7 @@ class Config:
     )  # every KEEPTHREAD_* of the user's file, as written
     problems: tuple[str, ...] = ()  # values that could not be used, in words; the default stands in
     unnarrowed: Config | None = None  # what the user's file alone says; None: the same as this
+    user_file: list[int] | None = field(default=None, compare=False)  # see `locations.user_file`
 
     def turns_of(self, engine: str) -> int:
         """Return how many of the user's last turns an engine is told, 0: as many as fit."""
@@ -80,8 +85,9 @@ def load(env: Mapping[str, str], config_dir: str) -> Config:
         config_dir: the host's configuration folder, which holds the user's `.env`.
     """
     path = os.path.join(config_dir, ".env")
-    written, problems = _read(path)
-    base = Config(user=written)
+    found = user_file(config_dir)  # before it is read: what is written meanwhile shows as newer
+    written, problems, clear = _read(path)
+    base = Config(user=written, user_file=found)
     for name, text in written.items():
         key = name[len(_PREFIX) :].lower()
         if not text.strip():
@@ -92,22 +98,24 @@ def load(env: Mapping[str, str], config_dir: str) -> Config:
                 base = replace(base, **changed)
             elif guess := variables.misspelt(key):
                 problems.append(f"{name} in {path} is unknown; is {_PREFIX}{guess.upper()} meant?")
+                clear = clear and guess not in _PRIVATE
         except BadValueError as bad:
             problems.append(f"{name} in {path} is {_shown(text)}: {bad}; its default is used")
+            clear = clear and not (key in _PRIVATE or _is_private(text))
+    if not clear:
+        problems.append("until that is mended no model is asked, and what was off stays off")
+        base = _as_before(base, config_dir)
     base = replace(base, problems=tuple(problems))
     return replace(_narrowed(base, env, path), unnarrowed=base)
 
 
-def store_resolved(state_dir: str, config: Config) -> bool:
-    """Store what SessionStart needs in `<state>/settings.json`; return whether anything had changed.
+def resolved(config: Config) -> dict[str, Any]:
+    """Return what SessionStart needs to know, as it is stored.
 
     What the process environment narrowed is left out: it holds for one project, the stored values for all.
-
-    Raises:
-        OSError: the state folder cannot be written.
     """
     base = config.unnarrowed or config
-    stored = {
+    return {
         "join": base.join,
         "budget": base.budget,
         "index": base.index,
@@ -122,35 +130,59 @@ def store_resolved(state_dir: str, config: Config) -> bool:
         "spill_chars": base.spill_chars,
         "spill_turn_chars": base.spill_turn_chars,
         "max_transcript_bytes": base.max_transcript_bytes,
+        "user_file": base.user_file,
     }
-    data = json.dumps(stored, indent=2).encode() + b"\n"
-    path = os.path.join(state_dir, "settings.json")
+
+
+def store_resolved(state_dir: str, config: Config) -> None:
+    """Store what SessionStart needs in `<state>/settings.json`, unless that is what stands there.
+
+    Raises:
+        OSError: the state folder cannot be written.
+    """
+    data = json.dumps(resolved(config), indent=2).encode() + b"\n"
+    path = os.path.join(state_dir, _STORED)
     try:
         if files.read_regular(path, _LIMIT) == data:
-            return False
+            return
     except OSError:
         pass  # absent, or something that write_private replaces
     files.make_private(state_dir)
     files.write_private(path, data)
-    return True
 
 
-def _read(path: str) -> tuple[dict[str, str], list[str]]:
-    """Return the KEEPTHREAD_* of a dotenv file and what is wrong with it."""
+def _as_before(base: Config, config_dir: str) -> Config:
+    """Return the settings while the user's file is not clear: nobody is asked, and what was off stays off."""
+    try:
+        data = files.read_regular(os.path.join(config_dir, "keepthread", _STORED), _LIMIT)
+        stored = json.loads(data)
+        off, disabled = stored["off_projects"], stored["disable"] is True
+        folders = tuple(folder for folder in off if isinstance(folder, str))
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        folders, disabled = (), False  # nothing is known of before
+    off_projects = tuple(dict.fromkeys((*base.off_projects, *folders)))
+    return replace(
+        base, engine="facts", off_projects=off_projects, disable=base.disable or disabled
+    )
+
+
+def _read(path: str) -> tuple[dict[str, str], list[str], bool]:
+    """Return the KEEPTHREAD_* of a dotenv file, what is wrong with it, and whether its _PRIVATE are clear."""
     try:
         # A link is followed here: the folder is the user's own, and dotfiles are often kept elsewhere.
         text = files.read_regular(os.path.realpath(path), _LIMIT).decode("utf-8-sig")
     except FileNotFoundError:
-        return {}, []
+        return {}, [], True
     except OSError as error:
         reason = error.strerror or "it cannot be read"
-        return {}, [f"{path} is not used: {reason}; it should be a regular file under 1 MB"]
+        problem = f"{path} is not used: {reason}; it should be a regular file under 1 MB"
+        return {}, [problem], False
     except UnicodeDecodeError:
-        return {}, [f"{path} is not used: it is not UTF-8; save it as UTF-8"]
-    return _parsed(text, path) if _PREFIX in text else ({}, [])
+        return {}, [f"{path} is not used: it is not UTF-8; save it as UTF-8"], False
+    return _parsed(text, path) if _PREFIX in text else ({}, [], True)
 
 
-def _parsed(text: str, path: str) -> tuple[dict[str, str], list[str]]:
+def _parsed(text: str, path: str) -> tuple[dict[str, str], list[str], bool]:
     import io
 
     # Below dotenv_values, which reports a broken line through logging only. Nothing is interpolated here:
@@ -158,7 +190,7 @@ def _parsed(text: str, path: str) -> tuple[dict[str, str], list[str]]:
     from dotenv.parser import parse_stream
 
     written: dict[str, str] = {}
-    problems = []
+    problems, clear = [], True
     for binding in parse_stream(io.StringIO(text)):
         ours = (binding.key or "").startswith(_PREFIX)
         if binding.key and ours and binding.value is not None:
@@ -166,7 +198,12 @@ def _parsed(text: str, path: str) -> tuple[dict[str, str], list[str]]:
         elif ours or (binding.error and _PREFIX in binding.original.string):
             line = binding.original.line
             problems.append(f"{path}:{line} is not used: write it as NAME=value")
-    return written, problems
+            clear = clear and not _is_private(binding.original.string)
+    return written, problems, clear
+
+
+def _is_private(text: str) -> bool:
+    return any(_PREFIX + key.upper() in text for key in _PRIVATE)
 
 
 def _narrowed(base: Config, env: Mapping[str, str], path: str) -> Config:

@@ -92,15 +92,15 @@ def git_root(start: str) -> str:
 
 
 def inside_any(project: str, folders: Iterable[str]) -> bool:
-    """Return whether the project's real folder is one of `folders` or lies in one.
+    """Return whether the project's folder, as it is spelt or as it really lies, is one of `folders` or lies in one.
 
     "~" is expanded; `*`, `?` and `[...]` stand for a part of a name, `**` for any folders.
     """
     roots = [os.path.expanduser(folder) for folder in folders if folder]
     if not project or not roots:
         return False
-    real = platforms.real_place(project)
-    return any(_holds(root, real) for root in roots)
+    places = dict.fromkeys((platforms.real_place(project), os.path.normpath(project)))
+    return any(_holds(root, place) for root in roots for place in places)
 
 
 def _holds(root: str, real: str) -> bool:
@@ -127,11 +127,20 @@ def _leads(path: list[str], pattern: list[str]) -> bool:
     return bool(path) and fnmatchcase(path[0], pattern[0]) and _leads(path[1:], pattern[1:])
 
 
-def is_off(folders: Iterable[str], env: Mapping[str, str], cwd: str) -> bool:
-    """Return whether what happens at `cwd` is to be left alone: its project, or the folder itself, is one of `folders`.
+def happens_in(folders: Iterable[str], env: Mapping[str, str], cwd: str, project: str = "") -> bool:
+    """Return whether what happens at `cwd` happens in one of `folders`: the project, that of `cwd`, or `cwd`.
 
     CLAUDE_PROJECT_DIR alone does not tell: a repository's own settings can set it.
     """
-    places = [place for place in (project_root(env, cwd), project_root({}, cwd), cwd) if place]
     named = list(folders)
+    places = (project, project_root(env, cwd), project_root({}, cwd), cwd) if named else ()
     return any(inside_any(place, named) for place in dict.fromkeys(places) if os.path.isabs(place))
+
+
+def user_file(config_dir: str) -> list[int] | None:
+    """Return what tells one state of the user's own file of variables from another, None when there is no file."""
+    try:
+        status = os.stat(os.path.join(config_dir, ".env"))
+    except OSError:
+        return None
+    return [status.st_mtime_ns, status.st_ctime_ns, status.st_size]

@@ -28,7 +28,7 @@ from keepthread.handoff.lock import alone
 from keepthread.handoff.store import read_worker
 from keepthread.host.config import load as load_config
 from keepthread.host.config import store_resolved
-from keepthread.host.locations import config_dir, inside_any, project_root, state_dir
+from keepthread.host.locations import config_dir, happens_in, project_root, state_dir
 from keepthread.host.sessions import find_transcript
 from keepthread.memory.session import extract
 from keepthread.memory.session.due import ATTEMPTS, baseline
@@ -63,14 +63,15 @@ class Asked(NamedTuple):
 def main(job_json: str) -> None:
     """Do what one Stop hook asked for, in this process, and leave a line in the log."""
     asked = Asked(**json.loads(job_json))
-    env = dict(os.environ)
+    # PWD is where the event took place: no program of that repository is to be started.
+    env = {**os.environ, "PWD": asked.cwd} if os.path.isdir(asked.cwd) else dict(os.environ)
     setting = _setting(env)
     watchdog(setting.config.timeout + _GRACE)
     # SIGTERM unwinds, so that a model's program does not outlive this process.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     project = project_root(env, asked.cwd)
     off = setting.config.session_memory == "off" or setting.config.disable
-    if off or inside_any(project, setting.config.off_projects):
+    if off or happens_in(setting.config.off_projects, env, asked.cwd):
         return
     with suppress(OSError):  # what its user changed by hand in the file is in force from now on
         store_resolved(setting.state, setting.config)
