@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from keepthread.handoff.facts.confirmations import is_bare
 from keepthread.handoff.facts.machine_lines import is_machine
+from keepthread.handoff.facts.rule_forms import is_terse, orders_language
 from keepthread.handoff.facts.rule_words import (
     is_correction,
     is_english,
@@ -26,6 +27,7 @@ from keepthread.handoff.facts.text import (
     source,
     units,
 )
+from keepthread.handoff.facts.withdrawn import is_meant, subject, takes_back
 from keepthread.handoff.model import Sourced
 from keepthread.transcript.model import Item, Message
 from keepthread.transcript.wording import is_local_command
@@ -41,11 +43,15 @@ _VIAS = frozenset(("prompt", "queued", "rejection", "approval", "memory", "comma
 _LIST_MARK = lazy(r"^\s*(?:[-*•●–]|\(?(?:\d{1,2}|[a-z])[.)])\s+")
 # A line that announces rules, in the languages people write them in.
 _HEADING = lazy(
-    r"^\W*(?:[^\W_]+[\s’'-]+){0,4}?(?:constraints?|rules?|conventions?|requirements?|guidelines?|standards?|principles?|policies"
+    r"^\W*(?:[^\W_]+[\s’'-]+){0,4}?(?:constraints?|rules?|conventions?|requirements?|guidelines?|standards?"
+    r"|principles?|policies"
     r"|policy|preferences?|(?:code|coding)\s+style|style\s+guide|must[\s-]haves?|no-gos?|dos\s+and\s+don[’']?ts"
-    r"|\w*regeln|vorgaben|konventionen|einschränkungen|anforderungen|\w*richtlinien|règles|contraintes|consignes|exigences"
-    r"|reglas|restricciones|convenciones|requisitos|normas|regras|restrições|convenções|regole|vincoli|convenzioni|requisiti"
-    r"|regels|afspraken|eisen|zasady|reguły|ograniczenia|wymagania|правила|ограничения|соглашения|требования|обмеження|вимоги"
+    r"|\w*regeln|vorgaben|konventionen|einschränkungen|anforderungen|\w*richtlinien|règles|contraintes|consignes"
+    r"|exigences"
+    r"|reglas|restricciones|convenciones|requisitos|normas|regras|restrições|convenções|regole|vincoli|convenzioni"
+    r"|requisiti"
+    r"|regels|afspraken|eisen|zasady|reguły|ograniczenia|wymagania|правила|ограничения|соглашения|требования"
+    r"|обмеження|вимоги"
     r"|kurallar|kısıtlar|regler|säännöt|pravidla|szabályok|reguli|quy\s+tắc|aturan|κανόνες|כללים|قواعد|قيود|नियम|กฎ"
     r"|.{0,12}(?:规则|規則|约束|約束|约定|約定|要求|规范|規範|原则|ルール|制約|規約|条件|규칙|제약|컨벤션|원칙))"
     r"(?:[\s’'-]+[^\W_]+){0,6}\W*?(?:[:：]|$)(?P<rest>.*)$",
@@ -54,11 +60,15 @@ _HEADING = lazy(
 _HEADS = lazy(r"[:：]\W*$|^\s*#|^\s*\*\*.*\*\*\s*$")
 _LONGEST_HEADING = 80
 _POINTS_BACK = lazy(
-    r"^\W*(?:(?:and|so|but|please|also)\s+)?(?:(?:do\s*not|don[’']?t|never|always)\s+(?:do|use|touch|change)\s+)?(?:that|this|it|them|those|these|das|cela|ça|eso|isso|questo|это|这|那|それ|그거)\b",
+    r"^\W*(?:(?:and|so|but|please|also)\s+)?(?:(?:do\s*not|don[’']?t|never|always)\s+(?:do|use|touch"
+    r"|change)\s+)?(?:that|this|it|them|those|these|das|cela|ça|eso|isso|questo|это|这|那|それ|그거)\b",
     re.IGNORECASE,
 )
 _WORD = lazy(r"[^\W_]+")
 _BRIEF = 16
+_AGREES = lazy(
+    r"^\W*(?:ok|okay|yes|yeah|yep|sure|thanks|thank\s+you|great|good|perfect|done)\b", re.IGNORECASE
+)
 
 
 class _Rule(NamedTuple):
@@ -73,25 +83,49 @@ def rules(
 ) -> list[Sourced]:
     """Return the rules, those of short messages and the newest first, then those of the previous handoff.
 
-    Plain statements stand behind whatever binds, of the previous handoff too.
+    Plain statements stand behind whatever binds, of the previous handoff too. What the user took back
+    later is left out.
     """
     found: list[_Rule] = []
+    withdrawn: list[tuple[int, frozenset[str]]] = []
     order = 0
     last: Item | None = None
     for item in [*earlier, *items]:
         if isinstance(item, Message) and item.via in _VIAS:
             order += 1
             found += _in_message(item, order, corrects=_after_refusal(last))
+            withdrawn += ((order, subject(each)) for each in _parts(item.text) if takes_back(each))
         last = item
     found += [
         _Rule(4 if _binds(entry["text"]) else _STATED, -at, entry["text"], entry["source"])
         for at, entry in enumerate(previous)
     ]
+    if withdrawn:
+        found = [part for rule in found for part in _standing(rule, withdrawn)]
     found.sort(key=lambda rule: (rule.rank, -rule.order))
     kept: dict[str, Sourced] = {}
     for rule in found:
         kept.setdefault(_key(rule.text), {"text": rule.text, "source": rule.source})
     return _bounded(_without_parts(list(kept.values())), {_key(rule["text"]) for rule in previous})
+
+
+def _parts(text: str) -> list[str]:
+    return [part for line in text[:_READ].splitlines() for part in sentences(line)]
+
+
+def _standing(rule: _Rule, withdrawn: Sequence[tuple[int, frozenset[str]]]) -> list[_Rule]:
+    """Return the rule, or of one that was taken back in part the sentences that still bind."""
+    later = [meant for order, meant in withdrawn if order > rule.order and meant]
+    parts = _parts(rule.text) if later else []
+    kept = [
+        part
+        for part in parts
+        if takes_back(part) or not any(is_meant(part, each) for each in later)
+    ]
+    if len(kept) == len(parts):
+        return [rule]
+    english = is_english(rule.text)
+    return [rule._replace(text=part) for part in kept if strength(part, english=english)]
 
 
 def _bounded(found: list[Sourced], known: set[str]) -> list[Sourced]:
@@ -134,7 +168,7 @@ def _in_message(message: Message, order: int, *, corrects: bool) -> Iterator[_Ru
             yield _Rule(rank, order, text, where)
         elif message.via in ("prompt", "queued"):
             for statement in _statements(text):
-                yield _Rule(_STATED, order, statement, where)
+                yield _Rule(3 if is_terse(statement) else _STATED, order, statement, where)
         return
     for sentence in islice(_bound_sentences(text[:_READ]), MOST):
         yield _Rule(4, order, sentence, where)
@@ -147,30 +181,37 @@ def _is_pasted(text: str) -> bool:
 
 
 def _statements(text: str) -> list[str]:
-    """Return the plain statements of a short message: the whole of it when there is nothing else."""
+    """Return the plain statements and terse rules of a short message: the whole of it when there is nothing else."""
     english = is_english(text)
     parts = [part for line in text.splitlines() for part in sentences(_LIST_MARK.sub("", line))]
-    stated = [part for part in parts if is_statement(part, english=english)]
+    stated = [
+        part
+        for part in parts
+        if is_statement(part, english=english) or (is_terse(part) and not is_question(part))
+    ]
     return [text] if stated and len(stated) == len(parts) else stated
 
 
 def _binds(text: str) -> bool:
     english = is_english(text)
-    parts = (part for line in text.splitlines() for part in sentences(line))
-    return any(_sentence_binds(part, english=english) for part in parts)
+    return any(_sentence_binds(part, english=english) for part in _parts(text))
 
 
 def _rank_of_short(message: Message, text: str, corrects: bool) -> int:
     """Return 1 (binds plainly), 2 (perhaps, or corrects), 3 (weakly, or not to be told), or 0 when it is no rule."""
     english = is_english(text)
-    parts = [part for line in text.splitlines() for part in sentences(line)]
-    best = max((strength(part, english=english) for part in parts), default=0)
+    parts = _parts(text)
+    best = max((_strength(part, english=english) for part in parts), default=0)
     if best >= 2:
         return 4 - best
     asks = all(is_question(part) for part in parts)
     if message.via in ("rejection", "approval") and not asks:
         return 2
-    if (corrects or is_correction(text)) and not asks and len(text) > _BRIEF:
+    if (
+        ((corrects and not _AGREES.match(text)) or is_correction(text))
+        and not asks
+        and len(text) > _BRIEF
+    ):
         return 2
     if best == 1 or (is_unknown_script(text) and not asks) or _lists_rules(text):
         return 3
@@ -219,7 +260,12 @@ def _sentence_binds(sentence: str, *, english: bool) -> bool:
     if len(sentence) > _LONGEST_SENTENCE:
         return False
     looked_at = f"{sentence[:_SENTENCE]} {sentence[_SENTENCE:][-_SENTENCE:]}".strip()
-    return strength(looked_at, english=english) == 3
+    return _strength(looked_at, english=english) == 3
+
+
+def _strength(sentence: str, *, english: bool) -> int:
+    plainly = (orders_language(sentence) and not is_question(sentence)) or takes_back(sentence)
+    return 3 if plainly else strength(sentence, english=english)
 
 
 def _with_reference(sentence: str, before: str, text: str) -> str:

@@ -62,7 +62,7 @@ _FAILS = lazy(
     r"|失敗|壊れ|おかし|遅い|できました|오류|에러|실패|깨졌|느려|완료",
 )
 _MEASURE = lazy(
-    r"\d|:\s*\S|\b(?:in|for|per)\s+(?:all|every|each|any|the\s+\w+|\w+s)\b|\b(?:max|min|maximum|minimum|everywhere|throughout"
+    r"\d|:\s*\S|\bon\s+(?:all|every|each|any)\b|\b(?:in|for|per)\s+(?:all|every|each|any|the\s+\w+|\w+s)\b|\b(?:max|min|maximum|minimum|everywhere|throughout"
     r"|only|required|mandatory|optional|first)\b",
 )
 _NUMBERED = lazy(

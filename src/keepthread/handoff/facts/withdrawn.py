@@ -1,0 +1,127 @@
+"""Rules that their user has taken back: "forget what I said about curl".
+
+Such a sentence is a rule itself, since the host's own summary may still hold the old one. What it takes back is found
+by the words that both share.
+"""
+
+from __future__ import annotations
+
+import re
+
+from keepthread.handoff.facts.rule_words import is_question
+from keepthread.handoff.facts.text import lazy, word_set
+
+_LONGEST = 400
+_SHARE = 0.6  # of the words that say what is meant
+_STEM = 4  # letters that two forms of a word have in common at least
+_RULE = (
+    r"(?:rules?|instructions?|bans?|restrictions?|constraints?|requirements?|limits?|conventions?"
+    r"|requests?|wish(?:es)?)"
+)
+_TAKES_BACK = lazy(
+    r"\b(?:forget|disregard|ignore|scrap|scratch|drop|lift|revoke|withdraw"
+    r"|never\s?mind)\s+(?:about\s+)?(?:what(?:ever)?\s+i(?:[’']ve)?\s+"
+    r"|everything\s+i\s+|(?:the|that|this|those|these|my|our)\s+(?:[^\s.,;]+\s+){0,3}?"
+    + _RULE
+    + r"\b)"
+    r"|\b"
+    + _RULE
+    + r"\s+(?:about|on|for|against)\s+.{1,60}\s(?:off|gone|lifted|void|obsolete|no\s+longer)\b"
+    r"|\b(?:is|are)\s+(?:now\s+|actually\s+)?(?:ok|okay|fine|allowed|permitted"
+    r"|acceptable)\s+(?:to\s+use\s+)?(?:again|after\s+all)\b"
+    r"|\b(?:is|are)\s+(?:allowed|permitted)\s+now\b"
+    r"|\byou\s+(?:can|may)\s+(?:now\s+)?(?:\S+\s+){1,6}?after\s+all\b|\byou\s+(?:can"
+    r"|may)\s+(?:now\s+)?use\s+(?:\S+\s+){1,4}?again\b"
+    r"|\b(?:no\s+longer|doesn[’']?t|don[’']?t|does\s+not|do\s+not)\s+appl(?:y|ies)\b"
+    r"|\byou\s+(?:no\s+longer\s+(?:need|have)\s+to|(?:don[’']?t|do\s+not)\s+(?:need"
+    r"|have)\s+to\s+.{1,80}\s(?:any\s*more|any\s+longer|after\s+all))\b"
+    r"|\bvergiss,?\s+(?:bitte\s+)?(?:was\s+ich|die\s+(?:\S+\s+)?(?:regel|vorgabe|ansage)|meine)"
+    r"|\bignorier\w*\s+(?:was\s+ich|meine|die\s+\S*regel)"
+    r"|\b(?:gilt|gelten)\s+nicht\s+mehr\b|\b(?:ist|sind)\s+(?:jetzt\s+)?(?:doch|wieder)\s+(?:erlaubt|ok(?:ay)?"
+    r"|in\s+ordnung)"
+    r"|\bdu\s+(?:darfst|kannst)\s+(?:\S+\s+){0,5}?doch\b|\bdarfst\s+(?:du\s+)?(?:\S+\s+){0,5}?wieder\b"
+    r"|\bmusst\s+.{1,60}\snicht\s+mehr\b"
+    r"|\boublie[zr]?\s+(?:ce\s+que\s+j[’']ai|(?:la|cette|ma)\s+(?:règle|consigne))|\bne\s+s[’']appliquent?\s+plus\b"
+    r"|\btu\s+peux\s+(?:\S+\s+){1,5}?finalement\b"
+    r"|\bolvid[ae]\w*\s+(?:lo\s+que\s+(?:te\s+)?dije|(?:la|esa|mi)\s+regla)|\bya\s+no\s+(?:aplica|vale|rige"
+    r"|hace\s+falta|es\s+necesari[oa])"
+    r"|\besque[cç]\w+\s+(?:o\s+que\s+(?:eu\s+)?(?:disse|falei)|a\s+regra)|\bnão\s+vale\s+mais\b"
+    r"|\bdimentica\w*\s+(?:quello\s+che|ciò\s+che|la\s+regola)"
+    r"|\bnon\s+vale\s+più\b|\bvergeet\s+(?:wat\s+ik|de\s+regel|mijn)|\bgeldt\s+niet\s+meer\b|\bmag\s+(?:toch"
+    r"|weer)\b|\bzapomnij\s+(?:o\s+tym|co\s+mówi|o\s+zasadzie)"
+    r"|\bjuż\s+nie\s+obowiązuj|забудь\s+(?:про\s+то|о\s+том|то|что|правило|про\s+правило)"
+    r"|больше\s+не\s+(?:действует|нужно|обязательно)|можно\s+(?:снова|всё-таки)"
+    r"|забудь\s+(?:те|що)|більше\s+не\s+(?:діє|потрібно)|(?:忘掉|忘记|忘了|忽略|撤回|收回|取消|不用管).{0,24}(?:说的|說的|规则|規則|要求|限制)"
+    r"|(?:说的|說的|规则|規則|要求|限制).{0,16}(?:作废|作廢|不算|不用管|忽略|取消)|不再(?:适用|適用)|(?:言った|伝えた|ルール|指示|制約).{0,12}(?:忘れて|無視して|撤回|取り消)"
+    r"|(?:使って|触って|変えて)も(?:いい|良い|大丈夫|OK)|(?:말한|규칙|지시).{0,12}(?:잊어|무시|취소)|더\s*이상\s*.{0,20}필요\s*없",
+    re.IGNORECASE,
+)
+_KEEPS = lazy(
+    r"(?:don[’']?t|do\s+not|never|nicht|niemals|n[’']|\bno\b|não|non|не)\s*(?:ever\s+|please\s+)?(?:forget"
+    r"|disregard|ignore|drop|lift|vergiss|oublie|olvid|esque|dimentic|vergeet|забыв)",
+    re.IGNORECASE,
+)
+_WORDS = lazy(
+    r"[぀-ゟ]+|[゠-ヿ]{2,}|[一-鿿]{2,}|[가-힣]{2,}|[^\W_぀-鿿가-힣](?:(?![぀-鿿가-힣])[\w.+#-])*"
+)
+_COMMON = word_set(
+    """forget disregard ignore scrap scratch drop lift revoke withdraw nevermind never mind about what whatever said
+    told wrote asked say i i've the that this those these my our rule rules instruction instructions ban bans
+    restriction restrictions constraint constraints requirement requirements limit limits convention conventions
+    request requests wish wishes earlier previous last old everything is are it its it's ok okay fine allowed
+    permitted acceptable now actually again after all you can may use using used to no longer need needed have don't
+    dont doesn't do does not apply applies any more anymore and or but so for on against of in with from before
+    please off gone lifted void obsolete always then just a an me we will be was vergiss ignoriere was ich über uber
+    die der das den dem regel vorgabe ansage meine mein gesagt habe hatte gilt gelten nicht mehr ist sind jetzt doch
+    wieder erlaubt ordnung du darfst kannst musst benutzen verwenden mit von zu bitte oublie oubliez ce que j'ai ai
+    dit sur la le les cette règle consigne ma ne s'appliquent s'applique plus tu peux utiliser finalement de des du
+    olvida olvide lo dije te sobre esa mi regla ya vale aplica rige hace falta es usar esqueça esquece o eu disse
+    falei regra não mais dimentica quello che ciò ho detto regola non più di su vergeet wat ik heb gezegd over regel
+    geldt niet meer mag toch weer zapomnij o tym co mówiłem zasadzie już nie забудь про то о том что я говорил
+    говорила сказал правило больше не действует можно снова те що говорив на"""
+)
+# Scripts without spaces: what is said around the thing that is meant.
+_COMMON_WIDE = lazy(
+    r"规则|規則|要求|限制|之前|前面|以前|刚才|剛才|关于|關於|忘掉|忘记|忘了|忽略|撤回|收回|取消|作废|作廢|不用管|那条|我|说|說|的|了|吧"
+    r"|ルール|指示|制約|使用|잊어|무시|취소|규칙|지시"
+)
+
+
+def takes_back(sentence: str) -> bool:
+    """Return whether a sentence takes back something that was said before."""
+    bounded = sentence[:_LONGEST]
+    return (
+        not is_question(bounded)
+        and bool(_TAKES_BACK.search(bounded))
+        and not _KEEPS.search(bounded)
+    )
+
+
+def subject(sentence: str) -> frozenset[str]:
+    """Return the words of a sentence that say what it takes back; empty when it only points."""
+    return frozenset(word for word in _words(sentence[:_LONGEST]) if word not in _COMMON)
+
+
+def is_meant(rule: str, meant: frozenset[str]) -> bool:
+    """Return whether a sentence of a rule speaks of what was taken back."""
+    if not meant:
+        return False
+    words = _words(rule)
+    held = sum(1 for word in meant if any(_same(word, other) for other in words))
+    return held >= _SHARE * len(meant)
+
+
+def _words(text: str) -> set[str]:
+    bare = _COMMON_WIDE.sub(" ", text.casefold())
+    found = (word.rstrip(".-") for word in _WORDS.findall(bare))
+    return {word for word in found if len(word) > 1 and not "぀" <= word[0] <= "ゟ"}
+
+
+def _same(one: str, other: str) -> bool:
+    """Return whether two words are one, or two forms of one: "touch" and "touching"."""
+    if one == other:
+        return True
+    shorter, longer = sorted((one, other), key=len)
+    if "぀" <= shorter[0] <= "힣":
+        return shorter in longer  # a script without spaces, or with particles behind its words
+    return len(shorter) >= _STEM and longer.startswith(shorter) and len(longer) - len(shorter) <= 3
