@@ -83,9 +83,9 @@ def uninstall_here(
         KeepthreadError: as `host.install.uninstall`.
     """
     state = locations.state_dir(env)
-    before = manifest.load_all(state)
-    left = list(_traces(state))  # a purge takes away what tells of them
     where = scopes.place_here(scope, env, cwd)
+    before = manifest.load_all(state, *_places(env, cwd))
+    left = list(_traces(state))  # a purge takes away what tells of them
     last = purge or not any(one.hooks for one in before if one.settings != where.path)
     blocks = applying.blocks_out(state, dry_run=dry_run) if last else []
     if purge and not dry_run:
@@ -124,7 +124,7 @@ def clear_profiles(
     Raises:
         KeepthreadError: as `host.profiles.applying.clear`.
     """
-    before = manifest.load_all(where.state)
+    before = manifest.load_all(where.state, *_places(where.env, where.cwd))
     reports = applying.clear(where, scope=scope, dry_run=dry_run)
     left = {one.settings for one in manifest.load_all(where.state)}
     cleared = {one.settings_path: one for one in reports}
@@ -158,7 +158,7 @@ def remove_line(
         KeepthreadError: as `host.status_line_entry.apply`.
     """
     state = locations.state_dir(env)
-    before = manifest.load_all(state)
+    before = manifest.load_all(state, *_places(env, cwd))
     report = status_line_entry.apply_here("", env, cwd, scope=scope, dry_run=dry_run)
     left = {one.settings for one in manifest.load_all(state)}
     gone = [one for one in before if one.settings == report.settings_path not in left]
@@ -177,11 +177,16 @@ def may_purge(env: Mapping[str, str], cwd: str, scope: str) -> str:
     return "" if others else state
 
 
+def _places(env: Mapping[str, str], cwd: str) -> list[scopes.Place]:
+    folder, state = locations.config_dir(env), locations.state_dir(env)
+    return scopes.places_here(folder, state, locations.project_root(env, cwd))
+
+
 def _kept_out_of_git(env: Mapping[str, str], cwd: str) -> list[str]:
     """Name a settings.local.json that we made in .git/info/exclude, as the host does when it makes one itself."""
     state, project = locations.state_dir(env), locations.project_root(env, cwd)
     where = scopes.place("local", locations.config_dir(env), state, project)
-    known = manifest.load(state, where.key)
+    known = manifest.of(state, where)
     if known is None or not known.created_file or exclude.holds(where.path):
         return []
     try:

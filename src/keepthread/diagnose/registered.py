@@ -72,8 +72,7 @@ def read_all(place: Place) -> list[Settings]:
 
 
 def _read(where: scopes.Place, place: Place) -> Settings:
-    known = manifest.load(place.state, where.key)
-    known = known if known and known.settings == where.path else None
+    known = manifest.of(place.state, where)
     try:
         data = settings_file.read(where.path).data
         text = settings_parse.decode(data, where.path)[0] if data else "{}"

@@ -115,11 +115,12 @@ def uninstall(
     """
     where = scopes.place(scope, config_dir, state, project)
     if purge:
-        return _uninstall_all(where, config_dir, state, dry_run=dry_run)
+        return _uninstall_all(where, config_dir, state, project, dry_run=dry_run)
     report = _uninstall(where, config_dir, state, dry_run=dry_run)
     if not dry_run:
         removal.tidy(state)
-    notes = [_told(one) for one in manifest.load_all(state) if one.settings != where.path]
+    there = manifest.load_all(state, *scopes.places_here(config_dir, state, project))
+    notes = [_told(one) for one in there if one.settings != where.path]
     return report._replace(notes=[*report.notes, *notes, *removal.kept(state, [where.backups])])
 
 
@@ -132,10 +133,12 @@ def _uninstall(where: Place, config_dir: str, state: str, *, dry_run: bool) -> R
     return plan.report(planned, gone, dry_run=dry_run)
 
 
-def _uninstall_all(where: Place, config_dir: str, state: str, *, dry_run: bool) -> Report:
+def _uninstall_all(
+    where: Place, config_dir: str, state: str, project: str, *, dry_run: bool
+) -> Report:
     removal.check(state)
     places = {where.path: where}
-    for one in manifest.load_all(state):
+    for one in manifest.load_all(state, *scopes.places_here(config_dir, state, project)):
         if one.settings not in places and (one.scope == "user" or os.path.isdir(one.project)):
             places[one.settings] = scopes.place(one.scope, config_dir, state, one.project)
     reports = [_uninstall(one, config_dir, state, dry_run=dry_run) for one in places.values()]
@@ -210,8 +213,8 @@ def uninstall_here(
 
 
 def _check_alone(doubled: Sequence[str], where: Place, state: str) -> None:
-    known = manifest.load(state, where.key)
-    stands = known and known.hooks and known.settings == where.path
+    known = manifest.of(state, where)
+    stands = known and known.hooks
     if doubled and not stands:  # what stands there already is brought up to date all the same
         raise KeepthreadError(
             f"keepthread is installed as a plugin ({', '.join(doubled)}); its hooks would run twice",

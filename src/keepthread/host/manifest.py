@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from keepthread import files
+from keepthread.host import env_splice
 from keepthread.host.entries import Wanted, shipped_script
 from keepthread.host.env_splice import EnvValue
-from keepthread.host.scopes import key_of
+from keepthread.host.scopes import Place, key_of
 from keepthread.host.settings_containers import Containers
 
 _LIMIT = 1 << 20
+_SETTINGS = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +104,71 @@ def load(state: str, key: str = "") -> Manifest | None:
     return _load(path(state, key), state)
 
 
-def load_all(state: str) -> list[Manifest]:
+def of(state: str, place: Place) -> Manifest | None:
+    """Return the manifest of a settings file, also when its project's folder had another name when it was written."""
+    known = load(state, place.key)
+    if known and known.settings == place.path:
+        return known
+    return next((one for _, one in _moved(state, place)), None) if known is None else None
+
+
+def load_all(state: str, *places: Place) -> list[Manifest]:
     """Return the manifests of all settings files that something of ours stands in, the user's first.
 
-    Those of files that are gone are left out: their project was removed, or is not mounted now.
+    Those of files that are gone are left out: their project was removed, moved, or is not mounted now. One that was
+    moved to one of `places` is found there.
     """
+    loaded = [_load(file, state) for file in [path(state), *_of_projects(state)]]
+    found = [one for one in loaded if one and os.path.lexists(one.settings)]
+    there = {one.settings for one in found}
+    return found + [
+        one for place in places if place.path not in there and (one := of(state, place))
+    ]
+
+
+def forget_moved(state: str, place: Place) -> None:
+    """Remove the records that a project's settings had under an earlier name of its folder."""
+    for file, _ in _moved(state, place):
+        with suppress(OSError):  # nobody asks for it any more
+            os.unlink(file)
+
+
+def _of_projects(state: str) -> list[str]:
     folder = os.path.join(state, "manifests")
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(".json"))
     except OSError:
-        names = []  # nothing was installed in a project
-    paths = [path(state), *(os.path.join(folder, name) for name in names)]
-    loaded = [_load(file, state) for file in paths]
-    return [found for found in loaded if found and os.path.lexists(found.settings)]
+        return []  # nothing was installed in a project
+    return [os.path.join(folder, name) for name in names]
+
+
+def _moved(state: str, place: Place) -> Iterator[tuple[str, Manifest]]:
+    """Yield the records of settings that are gone and whose every entry and value stands in this file now.
+
+    The folder has kept its own name or the one it lies in; the same values in just any project are not ours.
+    """
+    if not place.root:
+        return
+    for file in _of_projects(state):
+        one = _load(file, state)
+        if one is None or one.scope != place.scope or os.path.lexists(one.settings):
+            continue
+        names, here = os.path.split(one.project), os.path.split(place.root)
+        if one.holds and (names[0] == here[0] or names[1] == here[1]) and _stands(one, place.path):
+            yield file, replace(one, settings=place.path, project=place.root)
+
+
+def _stands(one: Manifest, settings: str) -> bool:
+    try:
+        document = json.loads(files.read_regular(settings, _SETTINGS))
+        groups = [group for event in document.get("hooks", {}).values() for group in event]
+        scripts = {one.owner(hook) for group in groups for hook in group["hooks"]}
+        line = document.get("statusLine", {}).get("command")
+    except (OSError, ValueError, AttributeError, KeyError, TypeError, RecursionError):
+        return False  # absent, or none that the host reads
+    hooks = {hook.script for hook in one.hooks} <= scripts
+    values = len(env_splice.ours(document, one.env)) == len(one.env)
+    return hooks and values and (not one.lines or line in one.lines)
 
 
 def _settings(recorded: str, file: str, state: str) -> str:

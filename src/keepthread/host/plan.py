@@ -132,9 +132,8 @@ def read(place: Place) -> Snapshot:
 
 
 def _plan(goal: Goal, place: Place, config_dir: str, state: str) -> Plan:
-    before = manifest.load(state, place.key)
+    known = manifest.of(state, place)
     snapshot = read(place)
-    known = before if before and before.settings == place.path else None
     data, after, notes = _edit(snapshot, goal, known)
     if data != snapshot.data:
         settings_file.check_writable(snapshot)
@@ -340,6 +339,7 @@ def _record(plan: Plan, state: str) -> None:
     )
     both = replace(plan.after, hooks=hooks, env=values, lines=lines)
     manifest.save(state, replace(both, commands=names, containers=containers))
+    manifest.forget_moved(state, plan.place)
 
 
 def _finish(plan: Plan, config_dir: str, state: str) -> None:

@@ -49,7 +49,9 @@ def kept(state: str, backups: Sequence[str]) -> list[str]:
     """
     notes = []
     if os.path.isdir(state):
-        notes.append(f"{state} is kept, with handoffs and log; --purge removes it")
+        full = any(os.path.lexists(os.path.join(state, name)) for name in ("sessions", "log.jsonl"))
+        what = ", with handoffs and log" if full else ""
+        notes.append(f"{state} is kept{what}; --purge removes it")
     counts = [(len(settings_file.backups(base)), base) for base in backups]
     notes += [
         f"1 backup {base}.keepthread-* is kept; --purge removes it"

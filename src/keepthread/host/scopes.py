@@ -36,6 +36,11 @@ def here(config_dir: str, project: str) -> tuple[str, ...]:
     return SCOPES[:1] if alone else SCOPES
 
 
+def places_here(config_dir: str, state: str, project: str) -> list[Place]:
+    """Return the settings files of a project that `place` knows, the user's first."""
+    return [place(scope, config_dir, state, project) for scope in here(config_dir, project)]
+
+
 def place(scope: str, config_dir: str, state: str, project: str = "") -> Place:
     """Return the settings file of a scope.
 

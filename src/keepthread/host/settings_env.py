@@ -53,8 +53,8 @@ def apply_here(
 
 def written(where: Place, state: str) -> tuple[EnvValue, ...]:
     """Return what we wrote into the `env` block of a settings file, whether it still stands there or not."""
-    known = manifest.load(state, where.key)
-    return known.env if known and known.settings == where.path else ()
+    known = manifest.of(state, where)
+    return known.env if known else ()
 
 
 def current(where: Place) -> dict[str, Any]:

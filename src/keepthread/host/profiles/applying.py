@@ -220,7 +220,8 @@ def _block_out(path: str, state: str, dry_run: bool) -> list[str]:
 
 
 def _with_values(where: Where) -> list[Place]:
-    held = [one for one in manifest.load_all(where.state) if one.env]
+    here = scopes.places_here(where.config_dir, where.state, where.project)
+    held = [one for one in manifest.load_all(where.state, *here) if one.env]
     return [
         scopes.place(one.scope, where.config_dir, where.state, one.project)
         for one in held
