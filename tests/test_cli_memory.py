@@ -156,11 +156,19 @@ def test_a_key_in_both_memories_has_to_be_told_apart(run):
         (("add", "x", "x", "--type", "project"), "no .md file\n  This one would do: x.md"),
         (("add", "MEMORY.md", "x", "--type", "project"), "is generated"),
         (("add", "x.md", "x"), "An entry needs a type"),
-        (("add", "x.md", "x", "--type", "project", "--expires", "soon"), "no date"),
+        (
+            ("add", "x.md", "x", "--type", "project", "--expires", "soon"),
+            "'x.md': 'soon' is no date",
+        ),
+        (
+            ("add", "--", "x.md", "---\nx\n---\ny"),
+            "'x.md': no \"key: value\" (line 2)\n  A head is lines of",
+        ),
+        (("add", "x.md", " ", "--type", "project"), "it says nothing\n  Write a text"),
         (("add", "x.md", TOKEN, "--type", "project"), "rule github-token"),
         (("show", "no.md"), "There is no entry 'no.md'"),
         (("rm", "/"), "absolute"),
-        (("rm", ""), "empty"),
+        (("rm", ""), "empty\n  Choose another, such as notes.md"),
         (("mv", "no.md", "x.md"), "There is no entry 'no.md'"),
         (("show", "a\x1b[2J.md"), "control/invisible char"),
     ],
@@ -250,6 +258,32 @@ def test_what_is_kept_of_a_refused_text_holds_no_secret(run, home):
 
     assert kept.read_text() == "long story [REDACTED:github-token]"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+
+
+def test_who_changes_an_entry_is_its_author_from_then_on(run, home):
+    """A member whom nobody knows yet does not speak under the name of one who is trusted."""
+    run("add", "a.md", "--type", "feedback", typed="---\nauthor: Ada\n---\nhers")
+    run("edit", "a.md", "still hers")
+    assert "author: Ada" in run("show", "a.md").out
+    (home / ".gitconfig").write_text("[user]\n\tname = Bob\n")
+    run("edit", "a.md", "his")
+    assert "author: Bob" in run("show", "a.md").out
+    run("edit", "a.md", typed="---\ntype: feedback\nauthor: Eve\n---\nsaid by Eve")
+
+    assert "author: Eve" in run("show", "a.md").out
+
+
+def test_a_memory_md_of_somebody_s_own_is_not_replaced(run, project, tmp_path):
+    """As the host's in its own folder; what was chosen before is still what counts."""
+    (tmp_path / "MEMORY.md").write_text("by hand\n")
+    refused = run("init", "--dir", str(tmp_path), code=1).err
+    assert f"{tmp_path}/MEMORY.md is not of keepthread's making" in refused
+    assert "Move it away" in refused
+    assert (tmp_path / "MEMORY.md").read_text() == "by hand\n"
+    assert run("init").out == f"The team's memory is {project}/.claude/team-memory\n"
+    (tmp_path / "MEMORY.md").unlink()
+    for _ in range(2):
+        run("init", "--dir", str(tmp_path))
 
 
 def test_check_ends_with_1_when_there_is_an_error(run, project):

@@ -272,11 +272,13 @@ def _given(text: tuple[str, ...]) -> str:
     try:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError:
-        raise KeepthreadError("Standard input is no UTF-8 text") from None
+        raise KeepthreadError(
+            "Standard input is no UTF-8 text", "Convert it: iconv -t utf-8"
+        ) from None
 
 
 def _is_terminal() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty()
+    return sys.stdin.isatty()
 
 
 def _edited(text: str) -> str:
@@ -292,7 +294,7 @@ def _edited(text: str) -> str:
 @contextmanager
 def _kept(at: Desk, key: str, typed: str) -> Iterator[None]:
     """Write down what its user typed when it cannot be stored, and show the difference that stands against it."""
-    from keepthread.memory.errors import Conflict
+    from keepthread.memory.errors import BadEntry, Conflict
     from keepthread.memory.words import visible
 
     try:
@@ -302,4 +304,6 @@ def _kept(at: Desk, key: str, typed: str) -> Iterator[None]:
         if isinstance(problem, Conflict) and problem.diff:
             click.echo(visible(problem.diff), err=True, nl=False)
         click.echo(f"Your text is kept in {at.keep_unsaved(key, typed)}", err=True)
+        if isinstance(problem, BadEntry) and not problem.key:
+            raise BadEntry(problem.reason, problem.line, key, problem.hint) from None
         raise

@@ -33,6 +33,7 @@ ACCEPTED = (
     "a\u2044b.md",
     "$HOME.md",
     "%HOME%.md",
+    "%43ONsole.md",
     "${x}.md",
     "console.md",
     "com10.md",
@@ -177,6 +178,15 @@ REJECTED = {
         "C%3ax",
         "a%E2%80%AEb.md",
     ),
+    "percent-encoded device name": (
+        "%43ON.md",
+        "CON%20.md",
+        "CON%2emd",
+        "a/%254c%2550T1.md",
+        "%EF%BC%A3ON.md",
+        "com%c2%b9.md",
+    ),
+    "percent-encoded 8.3 alias": ("GIT%7e1/config", "x%257E1.md"),
     "percent: bad utf-8": ("%c0%ae%c0%ae%c0%afx", "%e0%80%ae.md", "a%ff.md", "%25c0%25ae"),
     "NFKC form unsafe": (
         "．．／x.md",

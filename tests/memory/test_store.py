@@ -109,6 +109,27 @@ def test_names_that_are_no_entries_are_refused_by_every_change(memory, key, rule
 
 
 @pytest.mark.parametrize(
+    ("key", "offer"),
+    [
+        ("../x", "x.md"),
+        ("a/CON", "a/CON_.md"),
+        ("x" * 300, "x" * 197 + ".md"),
+        ("x" * 300 + ".md", "x" * 197 + ".md"),
+        ("../CLAUDE.md", ""),
+        ("MEMORY.md/", ""),
+    ],
+)
+def test_the_key_that_is_offered_would_be_taken(memory, key, offer):
+    """Not refused in its turn, as no .md file or as the host's own."""
+    with pytest.raises(PathRejected) as caught:
+        memory.add(key, entry())
+
+    assert caught.value.repaired == offer
+    if offer:
+        memory.add(offer, entry())
+
+
+@pytest.mark.parametrize(
     ("make", "line"),
     [
         (lambda: entry(f"first\nsecond {TOKEN}\n"), 7),
@@ -194,14 +215,16 @@ def test_the_index_lists_the_newest_and_counts_the_rest(memory, place):
         (place.team / f"e{number:03}.md").write_text(body)
     (place.team / "over.md").write_text("---\ntype: project\nexpires: 2026-05-31\n---\nx\n")
     memory.add("new (1).md", entry(description="newest\x1b[2J"))
+    memory.add("tag.md", entry(name="<b>", description="tag"))
     text = (place.team / "MEMORY.md").read_text()
     lines = text.splitlines()
 
     assert lines[4] == "- [new (1)](new%20%281%29.md) (project): newest[2J"
+    assert lines[5] == "- [&lt;b>](tag.md) (project): tag"
     assert len(lines) < 200
     assert len(text.encode()) <= 25_000
     shown = sum(line.startswith("- [") for line in lines)
-    assert lines[-1].startswith(f"{202 - shown} more: ")
+    assert lines[-1].startswith(f"{203 - shown} more: ")
     assert "over" not in text
     assert "<b>" not in text
 

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from keepthread.memory import entries, index
 from keepthread.memory.entries import Entry
+from keepthread.memory.entry_keys import check_key
 from keepthread.memory.errors import BadEntry, PathRejected
 from keepthread.memory.index import MEMORY_MD, MOST_SHOWN, Row
-from keepthread.memory.store import Memory, check_key, find_secret
+from keepthread.memory.store import Memory, find_secret
 from keepthread.memory.words import one_line
 
 LONG = 8 * 1024  # bytes: longer ones cost more of a context than they help

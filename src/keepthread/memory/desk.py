@@ -125,14 +125,20 @@ class Desk:
     def edit(self, key: str, text: str, base: str) -> tuple[str, Stored]:
         """Replace an entry by what was typed: an entry with its head, or only what stands below it.
 
+        Its author is whoever changes it, unless another was typed: what it says from now on is his.
+
         Raises:
             MemoryProblem: as Memory.edit.
         """
         memory = self.holder(key)
         before, current = memory.text(key)
-        entry = entries.parse(text)
+        entry, author = entries.parse(text), ""
+        with suppress(MemoryProblem):  # one that cannot be read is being mended
+            author = entries.parse(before).author
         if entry == Entry(body=entry.body):
             entry = entries.parse(before)._replace(body=entry.body)
+        if entry.author in ("", author):
+            entry = entry._replace(author=author_of(self.place.project) or author)
         return memory.scope, memory.edit(key, entry._replace(scope=""), base or current)
 
     def listed(self) -> list[dict[str, Any]]:

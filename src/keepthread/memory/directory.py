@@ -324,7 +324,7 @@ def _named(key: str) -> Iterator[None]:
 
 def _told(problem: OSError | UnicodeEncodeError, key: str) -> Exception:
     if isinstance(problem, UnicodeEncodeError):
-        return Unsafe(key, "the locale of this process cannot write such a name")
+        return Unsafe(key, "the locale of this process cannot write such a name", "LC_ALL=C.UTF-8")
     if isinstance(problem, FileNotFoundError):
         return NotFound(key)
     if problem.errno in _UNSAFE:
@@ -358,7 +358,7 @@ def _read(folder: int, name: str, key: str, device: int, limit: int) -> tuple[by
                 return data, stat_of(status)
         finally:
             os.close(fd)
-    raise Unsafe(key, "it is being replaced all the time")
+    raise Unsafe(key, "it is being replaced all the time", "Try again.")
 
 
 def _refuse_opened(status: os.stat_result, key: str, device: int, limit: int) -> None:

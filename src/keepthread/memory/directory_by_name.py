@@ -80,7 +80,7 @@ class DirectoryByName(Directory):
         with open(path, "rb") as file:
             opened = os.fstat(file.fileno())
             if not os.path.samestat(before, opened) or not self._is_at(path, key):
-                raise Unsafe(key, "it was swapped while it was opened")
+                raise Unsafe(key, "it was swapped while it was opened", "Try again.")
             data = file.read(limit + 1)
         if len(data) > limit:
             raise Unsafe(key, f"it is longer than {limit} bytes")

@@ -220,6 +220,6 @@ def decoded(data: bytes, key: str = "") -> Entry:
         return parse(data.decode())
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
-        raise BadEntry("it is no UTF-8 text", line, key) from None
+        raise BadEntry("it is no UTF-8 text", line, key, "Save it as UTF-8.") from None
     except BadEntry as problem:
-        raise BadEntry(problem.reason, problem.line, key) from None
+        raise BadEntry(problem.reason, problem.line, key, problem.hint) from None

@@ -19,6 +19,7 @@ from typing import Any
 from keepthread.errors import KeepthreadError
 
 _LONGEST_SHOWN = 120  # characters of a rejected key
+_HEAD = 'A head is lines of "key: value" between two lines "---"; a text needs none.'
 
 
 class MemoryProblem(KeepthreadError):  # noqa: N818
@@ -48,7 +49,7 @@ class PathRejected(MemoryProblem, ValueError):  # noqa: N818
     """
 
     def __init__(self, key: str, rule: str, repaired: str = "") -> None:
-        hint = f"This one would do: {repaired}" if repaired else ""
+        hint = f"This one would do: {repaired}" if repaired else "Choose another, such as notes.md"
         super().__init__(f"The key {_shown(key)} is refused: {rule}", hint)
         self.key = key
         self.rule = rule
@@ -62,10 +63,12 @@ class Unsafe(MemoryProblem):
     Args:
         key: the key, or the name of the file in question.
         rule: why, as "a link" or "a hard link".
-        hint: the remedy.
+        hint: the remedy, when it is another than a plain file.
     """
 
-    def __init__(self, key: str, rule: str, hint: str = "") -> None:
+    def __init__(
+        self, key: str, rule: str, hint: str = "Put a plain file in its place, or remove it."
+    ) -> None:
         super().__init__(f"{_shown(key)} is left alone: {rule}", hint)
         self.key = key
         self.rule = rule
@@ -88,16 +91,17 @@ class BadEntry(MemoryProblem, ValueError):  # noqa: N818
         reason: what is wrong.
         line: where, counted from 1; 0 when it is no single line.
         key: the entry, "" when it has none yet.
+        hint: the remedy; by default, for a line, what a head looks like.
     """
 
-    def __init__(self, reason: str, line: int = 0, key: str = "") -> None:
+    def __init__(self, reason: str, line: int = 0, key: str = "", hint: str = "") -> None:
         place = f"{_shown(key)}: " if key else ""
         where = f" (line {line})" if line else ""
-        super().__init__(f"{place}{reason}{where}")
+        super().__init__(f"{place}{reason}{where}", hint or (_HEAD if line else ""))
         self.reason = reason
         self.line = line
         self.key = key
-        self._made_of = (reason, line, key)
+        self._made_of = (reason, line, key, self.hint)
 
 
 class SecretFound(MemoryProblem, ValueError):  # noqa: N818

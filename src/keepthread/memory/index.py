@@ -25,6 +25,7 @@ MEMORY_MD = "MEMORY.md"
 MOST_SHOWN = 150  # entries in MEMORY.md
 MOST_BYTES = 25_000  # the host loads 200 lines or 25 KB of it
 _LINE = 160  # characters of one line of it
+_MARK = "Made by keepthread of the entries in this folder; what is written here by hand is lost."
 _SHAPE = 1  # of the cache; another number is another version's and made anew
 _MOST_CACHED = 64 << 20  # bytes
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -176,7 +177,7 @@ def changed(row: Row) -> float:
 
 def markdown(rows: Sequence[Row], now: datetime) -> str:
     """Return the text of MEMORY.md: the most relevant entries, one a line, and a count of the rest."""
-    text = "# Memory\n\nMade by keepthread of the entries in this folder; what is written here by hand is lost.\n\n"
+    text = f"# Memory\n\n{_MARK}\n\n"
     readable = [row for row in by_relevance(rows, now) if not row.problem]
     room = MOST_BYTES - len(text.encode()) - 200
     lines: list[str] = []
@@ -193,6 +194,17 @@ def markdown(rows: Sequence[Row], now: datetime) -> str:
         else ""
     )
     return text + "".join(lines) + more
+
+
+def is_foreign(directory: Directory) -> bool:
+    """Return whether MEMORY.md is somebody's own text and none that was made of entries."""
+    try:
+        there = directory.read(MEMORY_MD).decode("utf-8", "replace")
+    except NotFound:
+        return False
+    except (Unsafe, OSError):
+        return True  # a link, or too long: left alone in any case
+    return bool(there.strip()) and _MARK not in there
 
 
 def is_behind(directory: Directory, rows: Sequence[Row], now: datetime) -> bool:
@@ -213,7 +225,7 @@ def _said(text: str) -> list[str]:
 
 
 def _line(row: Row, now: datetime) -> str:
-    title = one_line(row.name or row.key.removesuffix(".md"), 60)
+    title = one_line(row.name or row.key.removesuffix(".md"), 60).replace("<", "&lt;")
     for mark in "[]":
         title = title.replace(mark, "\\" + mark)
     link = row.key.replace("%", "%25").replace(" ", "%20").replace("(", "%28").replace(")", "%29")

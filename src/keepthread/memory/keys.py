@@ -122,8 +122,11 @@ def _encoded(name: str) -> str:
             name = _unquoted(name).decode()
         except UnicodeDecodeError:
             return "percent: bad utf-8"
-        if _leads_away(name) or _leads_away(unicodedata.normalize("NFKC", name)):
-            return "percent-encoded traversal"
+        for form in (name, unicodedata.normalize("NFKC", name)):
+            if _leads_away(form):
+                return "percent-encoded traversal"
+            if (rule := _spelling(form)) in ("device name", "8.3 alias"):
+                return f"percent-encoded {rule}"
     return ""
 
 

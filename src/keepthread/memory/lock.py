@@ -102,7 +102,9 @@ def _try(fd: int) -> bool:
     except OSError as problem:
         if problem.errno in _BUSY:
             return False
-        raise Unsafe(NAME, f"this file system has no locks ({problem.strerror})") from problem
+        reason = f"this file system has no locks ({problem.strerror})"
+        hint = "Keep the memory elsewhere: keepthread memory init --dir FOLDER"
+        raise Unsafe(NAME, reason, hint) from problem
     return True
 
 

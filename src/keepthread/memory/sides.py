@@ -8,11 +8,12 @@ from typing import NamedTuple
 from keepthread.errors import KeepthreadError
 from keepthread.memory import entries
 from keepthread.memory.bench import FILES, Bench, Item, object_name
+from keepthread.memory.entry_keys import check_key
 from keepthread.memory.errors import Conflict, MemoryProblem, NotFound, Unsafe
 from keepthread.memory.index import MEMORY_MD
 from keepthread.memory.lock import WAIT, locked
 from keepthread.memory.merging import Judge, Local, Skip
-from keepthread.memory.store import MAX_ENTRY, Memory, check_key, find_secret, version
+from keepthread.memory.store import MAX_ENTRY, Memory, find_secret, version
 
 IGNORE = ".gitignore"
 _KINDS = {"120000": "a link", "160000": "a repository of its own (submodule)"}

@@ -10,21 +10,18 @@ from types import TracebackType
 from typing import NamedTuple
 
 from keepthread import redact
-from keepthread.memory import entries, index, keys, texts
+from keepthread.memory import entries, index, texts
 from keepthread.memory.directory import Directory
 from keepthread.memory.directory_by_name import open_root
 from keepthread.memory.entries import Entry
-from keepthread.memory.errors import BadEntry, Conflict, NotFound, PathRejected, SecretFound, Unsafe
+from keepthread.memory.entry_keys import check_key, refuse_generated
+from keepthread.memory.errors import BadEntry, Conflict, NotFound, SecretFound, Unsafe
 from keepthread.memory.index import MEMORY_MD, Row, Rows
 from keepthread.memory.lock import WAIT, locked
 from keepthread.memory.search import MOST_HITS, Hit, search, terms_of
 
 MAX_ENTRY = 64 * 1024  # bytes
 _FEW = 50  # files, each of which may wait for the disk
-# The host takes files of these names for instructions wherever it meets them.
-_INSTRUCTIONS = frozenset(
-    ("claude.md", "claude.local.md", "agents.md", "agents.override.md", "gemini.md")
-)
 
 
 class Stored(NamedTuple):
@@ -176,7 +173,7 @@ class Memory:
         Raises:
             Conflict: it is another version by now; with what would have been deleted.
         """
-        _refuse_generated(key)
+        refuse_generated(key)
         with self._changing():
             before = self.directory.read(key) if base else b""
             if base and version(before) != base:
@@ -189,7 +186,7 @@ class Memory:
         Raises:
             Conflict: the new key is taken.
         """
-        _refuse_generated(old)
+        refuse_generated(old)
         check_key(new)
         self._refuse_secret(new, "")
         with self._changing():
@@ -294,19 +291,22 @@ class Memory:
             self.directory.write(MEMORY_MD, data, durable=False)
 
     def _refuse_existing(self, key: str, data: bytes) -> None:
+        import shlex  # only here, as difflib
+
         before = self.directory.read(key)
         raise Conflict(
             key,
             _diff(key, before, data),
             f"There is an entry {key!r} already; nothing is written",
-            f"Change it with: keepthread memory edit {key}",
+            f"Change it with: keepthread memory edit {shlex.quote(key)}",
         )
 
     def _checked(self, key: str, entry: Entry) -> bytes:
         if not (entry.body.strip() or entry.description.strip()):
-            raise BadEntry("it says nothing", key=key)
+            raise BadEntry("it says nothing", 0, key, "Write a text, or a description.")
         if self.scope == "team" and entry.type in entries.ALWAYS_PRIVATE:
-            raise BadEntry(f"an entry of type {entry.type} is private and not shared", key=key)
+            reason = f"an entry of type {entry.type} is private and not shared"
+            raise BadEntry(reason, 0, key, "Leave the scope out, or choose another type.")
         text = entries.render(entry._replace(scope=self.scope or entry.scope))
         self._refuse_secret(key, text)
         try:
@@ -314,7 +314,8 @@ class Memory:
         except UnicodeEncodeError:
             raise BadEntry("it holds half a character (a lone surrogate)", key=key) from None
         if len(data) > MAX_ENTRY:
-            raise BadEntry(f"it is longer than {MAX_ENTRY} bytes", key=key)
+            reason = f"it is longer than {MAX_ENTRY} bytes"
+            raise BadEntry(reason, 0, key, "Keep its core, or make several of it.")
         return data
 
     def _refuse_secret(self, key: str, text: str) -> None:
@@ -343,27 +344,6 @@ def version(data: bytes) -> str:
     import hashlib  # only here: a search needs no versions
 
     return hashlib.sha256(data).hexdigest()
-
-
-def check_key(key: str) -> None:
-    """Raise when no entry may be stored under a key, though the grammar may accept it.
-
-    Raises:
-        PathRejected: as the grammar says; or it is no .md file, the generated MEMORY.md, or a name whose file the
-            host would take for instructions.
-    """
-    segments = keys.check(key)
-    _refuse_generated(key)
-    if not key.endswith(".md"):
-        offer = f"{key}.md"
-        raise PathRejected(key, "no .md file", "" if keys.broken_rule(offer) else offer)
-    if any(keys.folded(segment) in _INSTRUCTIONS for segment in segments):
-        raise PathRejected(key, "the host takes files of this name for instructions")
-
-
-def _refuse_generated(key: str) -> None:
-    if keys.folded(keys.check(key)[0]) == keys.folded(MEMORY_MD):
-        raise PathRejected(key, f"{MEMORY_MD} is generated from the entries")
 
 
 def _diff(key: str, before: bytes, after: bytes) -> str:
