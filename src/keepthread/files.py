@@ -1,6 +1,6 @@
 """Private files, written whole or not at all. Standard library only: SessionStart may import this module.
 
-Paths are plain strings. Every function raises OSError when the system refuses, and ValueError for a path that
+Paths are plain strings. What fails raises OSError when the system refuses, and ValueError for a path that
 no system can hold (a NUL, a lone surrogate).
 """
 
@@ -61,6 +61,19 @@ def _made(folder: str) -> bool:
     return True
 
 
+def make_private_within(top: str, folder: str) -> None:
+    """Create `folder` below `top`; it, `top` and each folder between are private afterwards, old ones too.
+
+    Raises:
+        OSError: as `make_private`.
+    """
+    make_private(top)
+    path = top
+    for name in os.path.relpath(folder, top).split(os.sep):
+        path = os.path.join(path, name)
+        make_private(path)
+
+
 def write_private(path: str, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
     """Write a file so that every reader sees the old bytes or the new ones, also after a crash.
 
@@ -88,9 +101,26 @@ def write_private_together(folder: str, contents: Sequence[tuple[str, bytes]]) -
             ready.append((_temp(folder, data, PRIVATE_FILE), os.path.join(folder, name)))
     except BaseException:
         for temp, _ in ready:
-            _remove_quietly(temp)
+            remove_quietly(temp)
         raise
     _commit(ready, folder)
+
+
+def sync(fd: int) -> None:
+    """Bring a file to the disk, where the file system has the notion."""
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno not in _NO_FSYNC:
+            raise
+
+
+def remove_quietly(path: str) -> None:
+    """Remove a file on the way out of a failure: absent or not, that failure is the one to report."""
+    try:
+        os.unlink(path)
+    except OSError:
+        return
 
 
 def _temp(folder: str, data: bytes, mode: int) -> str:
@@ -102,11 +132,11 @@ def _temp(folder: str, data: bytes, mode: int) -> str:
             if mode != PRIVATE_FILE and os.name != "nt":
                 os.fchmod(fd, mode)  # the umask has no say: the file had this mode before
             write_all(fd, data)
-            _fsync(fd)
+            sync(fd)
         finally:
             os.close(fd)
     except BaseException:
-        _remove_quietly(temp)
+        remove_quietly(temp)
         raise
     return temp
 
@@ -118,7 +148,7 @@ def _commit(ready: Sequence[tuple[str, str]], folder: str) -> None:
             _replace(temp, path)
     except BaseException:
         for temp, _ in ready:
-            _remove_quietly(temp)
+            remove_quietly(temp)
         raise
     _fsync_folder(folder)
 
@@ -308,27 +338,12 @@ def _replaced(source: str, target: str, *, final: bool) -> bool:
     return True
 
 
-def _fsync(fd: int) -> None:
-    try:
-        os.fsync(fd)
-    except OSError as error:
-        if error.errno not in _NO_FSYNC:
-            raise
-
-
 def _fsync_folder(folder: str) -> None:
     try:
         fd = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     except PermissionError:
         return  # Windows cannot open folders; on POSIX a folder may be writable and not readable
     try:
-        _fsync(fd)
+        sync(fd)
     finally:
         os.close(fd)
-
-
-def _remove_quietly(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        return  # the error that brought us here is the one to report

@@ -56,7 +56,7 @@ class Arena:
             mock.patch.object(log, "record", self._record),
             mock.patch.object(checkpoint, "_PROMPT_LAG", 0.0),
             mock.patch.object(inject, "_BETWEEN", 0.0),
-            mock.patch.object(files, "_fsync", lambda descriptor: None),
+            mock.patch.object(files, "sync", lambda descriptor: None),
         ):
             self._patches.enter_context(patch)
         self._patches.callback(signal.signal, signal.SIGTERM, signal.getsignal(signal.SIGTERM))

@@ -97,8 +97,7 @@ def _start(event: Event, run: Run, form: str, size: int, tokens: int) -> None:
 
     state = state_dir(run.env)
     folder = session_dir(state, event.session_id)
-    for path in (state, os.path.join(state, "sessions"), folder):
-        files.make_private(path)
+    files.make_private_within(state, folder)
     job = {
         "session": event.session_id,
         "transcript": event.transcript_path,

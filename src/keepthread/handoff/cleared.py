@@ -10,7 +10,7 @@ import json
 import os
 from contextlib import suppress
 
-from keepthread.files import make_private, read_regular, write_private
+from keepthread.files import make_private_within, read_regular, write_private
 from keepthread.handoff.inject import read_json
 from keepthread.handoff.project import project_key
 from keepthread.host.locations import session_dir
@@ -30,8 +30,7 @@ def leave(state: str, project: str, session: str, now: float) -> None:
         OSError: the state folder cannot be written.
     """
     folder = os.path.join(state, FOLDER)
-    for path in (state, folder):
-        make_private(path)
+    make_private_within(state, folder)
     entry = {"session_id": session, "epoch": now}
     write_private(_path(state, project, "json"), json.dumps(entry).encode())
 

@@ -296,8 +296,7 @@ def _prune(folder: str) -> None:
 
 def _folder(state: str, session_id: str) -> str:
     folder = session_dir(state, session_id)
-    for path in (state, os.path.join(state, "sessions"), folder):
-        files.make_private(path)
+    files.make_private_within(state, folder)
     return folder
 
 

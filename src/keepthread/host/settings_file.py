@@ -24,7 +24,6 @@ _LOCK_TRIES = 20
 KEPT_BACKUPS = 5
 
 _MOUNTED = (errno.EBUSY, errno.EXDEV)  # rename onto a file that is a mount point of its own
-_NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)  # file systems without the notion
 _SHARING_TRIES = 40
 _SHARING = (5, 32, 33)  # Windows: access denied, sharing violation, lock violation
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -110,7 +109,7 @@ def write(snapshot: Snapshot, data: bytes, *, keep: bool = True) -> None:
         _prepare(snapshot)
         backup = _back_up(snapshot)
         with ExitStack() as undo:
-            undo.callback(_remove_quietly, backup)  # of no use while the file is as it was
+            undo.callback(files.remove_quietly, backup)  # of no use while the file is as it was
             done = _swap(snapshot, data)
             undo.pop_all()
         if not done:
@@ -118,7 +117,7 @@ def write(snapshot: Snapshot, data: bytes, *, keep: bool = True) -> None:
         if keep:
             _prune_backups(snapshot.backups_base)
         else:
-            _remove_quietly(backup)
+            files.remove_quietly(backup)
     except OSError as error:
         raise KeepthreadError(
             f"{snapshot.path} cannot be written: {error.strerror}",
@@ -221,7 +220,7 @@ def _prepare(snapshot: Snapshot) -> None:
     leftover = re.escape(os.path.basename(snapshot.real))
     for name in os.listdir(folder):
         if re.fullmatch(rf"\.{leftover}\.keepthread-[0-9a-f]{{16}}\.tmp", name):
-            _remove_quietly(os.path.join(folder, name))
+            files.remove_quietly(os.path.join(folder, name))
 
 
 def _back_up(snapshot: Snapshot) -> str:
@@ -239,7 +238,7 @@ def _back_up(snapshot: Snapshot) -> str:
 def _prune_backups(path: str) -> None:
     with suppress(OSError):  # the new content is in place already
         for backup in backups(path)[:-KEPT_BACKUPS]:
-            _remove_quietly(backup)
+            files.remove_quietly(backup)
 
 
 def _swap(snapshot: Snapshot, data: bytes) -> bool:
@@ -258,7 +257,7 @@ def _swap(snapshot: Snapshot, data: bytes) -> bool:
             return False
         raise
     finally:
-        _remove_quietly(temp)  # gone already when it became the file
+        files.remove_quietly(temp)  # gone already when it became the file
     _sync_folder(folder)
     return True
 
@@ -275,12 +274,12 @@ def _create(path: str, data: bytes, like: Snapshot) -> None:
     mode = 0o600 if like.private or like.status is not None else 0o666  # less the umask
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, mode)
     with ExitStack() as undo:
-        undo.callback(_remove_quietly, path)
+        undo.callback(files.remove_quietly, path)
         with os.fdopen(fd, "wb", buffering=0):
             if like.status is not None:
                 _adopt(fd, like.real, like.status)
             files.write_all(fd, data)
-            _sync(fd)
+            files.sync(fd)
         undo.pop_all()
 
 
@@ -332,7 +331,7 @@ def _replaced(temp: str, real: str) -> bool:
 def _overwrite(snapshot: Snapshot, data: bytes, backup: str) -> None:
     """Write in place, where replacing is impossible; the old bytes come back when the new ones do not fit."""
     if not _unchanged(snapshot):
-        _remove_quietly(backup)
+        files.remove_quietly(backup)
         raise ChangedError
     fd = os.open(snapshot.real, os.O_WRONLY | _FLAGS)
     with os.fdopen(fd, "wb", buffering=0), ExitStack() as undo:
@@ -355,15 +354,7 @@ def _rewrite(fd: int, data: bytes) -> None:
     os.lseek(fd, 0, os.SEEK_SET)
     files.write_all(fd, data)
     os.ftruncate(fd, len(data))
-    _sync(fd)
-
-
-def _sync(fd: int) -> None:
-    try:
-        os.fsync(fd)
-    except OSError as error:
-        if error.errno not in _NO_SYNC:
-            raise
+    files.sync(fd)
 
 
 def _sync_folder(folder: str) -> None:
@@ -374,8 +365,3 @@ def _sync_folder(folder: str) -> None:
             os.fsync(fd)
         finally:
             os.close(fd)
-
-
-def _remove_quietly(path: str) -> None:
-    with suppress(OSError):  # absent, or the error on our way here is the one to report
-        os.unlink(path)

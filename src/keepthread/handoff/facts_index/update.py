@@ -47,8 +47,7 @@ def update(transcript_path: str, session_id: str, state: str, secrets: Sequence[
         OSError: the state folder cannot be written.
     """
     folder = session_dir(state, session_id)
-    for path in (state, os.path.join(state, "sessions"), folder):
-        files.make_private(path)
+    files.make_private_within(state, folder)
     with alone(folder, LOCK) as held:
         if not held:
             return "busy"

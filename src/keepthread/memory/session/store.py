@@ -87,8 +87,7 @@ def folder_of(state: str, session: str) -> str:
         OSError: it cannot be made.
     """
     folder = session_dir(state, session)
-    for path in (state, os.path.join(state, "sessions"), folder):
-        files.make_private(path)
+    files.make_private_within(state, folder)
     return folder
 
 
