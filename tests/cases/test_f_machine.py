@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.support import counts, faulty
+from tests.support.fuzzed import SCALE
 from tests.support.hook_runs import ANSWER, GOAL, JUDGED, NAMES, ROOT, RULE, World, check_output
 from tests.support.session import SESSION, SessionFile
 
@@ -23,7 +24,7 @@ NEWS = "Now write the release notes"
 ERRORS = {"EIO": errno.EIO, "ENOSPC": errno.ENOSPC, "EDQUOT": errno.EDQUOT, "EROFS": errno.EROFS,
           "ESTALE": errno.ESTALE}  # fmt: skip
 # Every how-many-th step is tried in a short run; a scale of 8 and more tries each one.
-STRIDE = max(1, 8 // int(float(os.environ.get("KEEPTHREAD_TEST_SCALE") or 1) or 1))
+STRIDE = max(1, round(8 / SCALE))
 
 
 def broken(world: World, script: Path | str, fault: faulty.Fault, *more: str) -> list[str]:
