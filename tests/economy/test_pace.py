@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from keepthread.economy.pace import pace, total
+from keepthread.economy.pace import pace
 from tests.support.session import SessionFile
 
 
@@ -95,11 +95,3 @@ def test_no_transcript_tells_nothing(tmp_path: Path) -> None:
     """A folder, a missing file, a name that no system can hold."""
     for path in (str(tmp_path), str(tmp_path / "none"), "\0", ""):
         assert (pace(path).tokens, pace(path).turns) == (0, [])
-
-
-def test_usage_of_the_wrong_shape_counts_nothing() -> None:
-    """Whoever wrote it."""
-    wrong: list[object] = [None, [], {"input_tokens": "9"}, {"input_tokens": -4}]
-    for usage in [*wrong, {"input_tokens": True}, {"input_tokens": 10**400}]:
-        assert total(usage) == 0
-    assert total({"input_tokens": 3, "cache_read_input_tokens": 4, "output_tokens": 5}) == 12

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from keepthread.transcript.model import Tokens
-from keepthread.transcript.tokens import estimate, reported, weigh
+from keepthread.transcript.parse import reported
+from keepthread.transcript.tokens import estimate, weigh
 from tests.support.session import SessionFile
 from tests.transcript.views import read
 
@@ -118,3 +119,11 @@ def test_an_abandoned_answer_is_no_anchor(session: SessionFile) -> None:
     session.user("c" * 400)
 
     assert read(session).tokens == Tokens(10_023, 100)
+
+
+def test_usage_of_the_wrong_shape_counts_nothing() -> None:
+    """Whoever wrote it."""
+    wrong: list[object] = [None, [], {"input_tokens": "9"}, {"input_tokens": -4}]
+    for usage in [*wrong, {"input_tokens": True}, {"input_tokens": 10**400}]:
+        assert reported(usage) == 0
+    assert reported({"input_tokens": 3, "cache_read_input_tokens": 4, "output_tokens": 5}) == 12

@@ -8,6 +8,7 @@ from typing import Any
 
 from keepthread.diagnose.status import Status
 from keepthread.economy.gauge import shown
+from keepthread.economy.line import span
 from keepthread.handoff.kept_words import UPDATE
 from keepthread.handoff.render.words import plural, why_partial
 
@@ -142,9 +143,4 @@ def _failure(told: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 def _span(seconds: int | None) -> str:
-    if seconds is None:
-        return "unknown time"
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds // size} {unit}"
-    return f"{seconds} s"
+    return "unknown time" if seconds is None else span(seconds)

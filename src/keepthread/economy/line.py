@@ -9,13 +9,14 @@ import os
 import time
 
 from keepthread import log
-from keepthread.economy.pace import Pace, pace, total
+from keepthread.economy.pace import Pace, pace
 from keepthread.errors import KeepthreadError
 from keepthread.handoff import inject
 from keepthread.handoff.alive import running
 from keepthread.host import windows
 from keepthread.host.locations import config_dir, project_root, session_dir, state_dir
 from keepthread.host.thresholds import Thresholds, thresholds
+from keepthread.transcript.parse import reported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # loading typing costs a hook more than everything else here
@@ -44,7 +45,7 @@ def status_line(raw: Mapping[str, Any], session: str, env: Mapping[str, str]) ->
     last = pace(path) if path else Pace()
     given = raw.get("context_window")
     given = given if isinstance(given, dict) else {}
-    tokens = total(given.get("current_usage"))
+    tokens = reported(given.get("current_usage"))
     if "current_usage" not in given:  # an older host, or a terminal
         tokens = last.tokens
     try:
@@ -156,7 +157,11 @@ def _large(path: str, most: object) -> list[str]:
 def _age(epoch: object) -> str:
     if not isinstance(epoch, (int, float)) or not 0 <= epoch < _NEVER:
         return "of unknown age"
-    seconds = max(0, int(time.time() - epoch))
+    return span(max(0, int(time.time() - epoch)))
+
+
+def span(seconds: int) -> str:
+    """Return a length of time in its largest unit: "3 d", "2 h", "5 min", "40 s"."""
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= size:
             return f"{seconds // size} {unit}"

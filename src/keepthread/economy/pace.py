@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from keepthread.transcript.boundaries import is_boundary
 from keepthread.transcript.lines import lines, open_regular, size_of
-from keepthread.transcript.parse import parse
+from keepthread.transcript.parse import parse, reported
 from keepthread.transcript.wording import is_local_command, wording
 
 TYPE_CHECKING = False
@@ -17,14 +17,7 @@ if TYPE_CHECKING:  # loading typing costs a hook more than everything else here
     from typing import Any
 
 LIMIT = 256 * 1024  # bytes
-_IMPOSSIBLE = 1_000_000_000  # tokens; no API's figure, and no reckoning is made with it
 _TURNS = 10  # the last ones, of which growth is the median
-_COUNTED = (
-    "input_tokens",
-    "cache_creation_input_tokens",
-    "cache_read_input_tokens",
-    "output_tokens",
-)
 
 
 class Pace:
@@ -65,14 +58,6 @@ def pace(path: str, *, limit: int = LIMIT) -> Pace:
     return walk.found
 
 
-def total(usage: Any) -> int:
-    """Return the tokens that an answer's `usage` says are in the context after it, 0 when it says none."""
-    if not isinstance(usage, dict):
-        return 0
-    values = (usage.get(name) for name in _COUNTED)
-    return sum(value for value in values if type(value) is int and 0 < value < _IMPOSSIBLE)
-
-
 class _Walk:
     """Follows the newest branch from its end backwards."""
 
@@ -106,7 +91,7 @@ class _Walk:
         if not isinstance(message, dict):
             return
         if raw.get("type") == "assistant" and message.get("model") != "<synthetic>":
-            tokens = total(message.get("usage"))
+            tokens = reported(message.get("usage"))
             self.found.tokens = self.found.tokens or tokens
             self.in_turn = self.in_turn or tokens
             self.found.model = self.found.model or str(message.get("model") or "")

@@ -14,10 +14,9 @@ from keepthread.evaluate import said
 from keepthread.transcript.boundaries import MARK, is_boundary
 from keepthread.transcript.lines import lines, open_regular, size_of
 from keepthread.transcript.model import Message
-from keepthread.transcript.parse import parse
+from keepthread.transcript.parse import parse, reported
 from keepthread.transcript.record import mapping, string
 from keepthread.transcript.text import clean
-from keepthread.transcript.tokens import reported
 from keepthread.transcript.wording import is_local_command
 
 MOST_POINTS = 240  # in what is returned; more than a screen can show

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from keepthread import files, platforms
 from keepthread.handoff import exclude
+from keepthread.handoff.facts import git
 from keepthread.host.locations import git_root
 
 MARKER = b"<!-- keepthread handoff"
@@ -238,22 +239,12 @@ def _git(path: str, *arguments: str) -> bool | None:
     # Not in the file's own folder, which may pose as a repository: git would follow the configuration in it.
     folder = git_root(os.path.dirname(path))
     name = os.path.relpath(path, folder)
-    # Nothing of the repository's own configuration runs, no variable leads to another repository, and a relative folder
-    # of PATH, which a repository's settings may have put there, would hold the repository's own git.
-    safe = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
-    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    places = env.get("PATH", os.defpath).split(os.pathsep)
-    env["PATH"] = os.pathsep.join(filter(os.path.isabs, places))
+    env = git.environment()
     try:
         run = subprocess.run(
-            [platforms.started_as("git", env), *safe, *arguments, "--", name],
+            [platforms.started_as("git", env), *git.SAFE, *arguments, "--", name],
             cwd=folder,
-            env={
-                **env,
-                "GIT_OPTIONAL_LOCKS": "0",
-                "GIT_TERMINAL_PROMPT": "0",
-                "GIT_ALLOW_PROTOCOL": "none",
-            },
+            env=env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from keepthread.transcript.boundaries import is_boundary
 from keepthread.transcript.lines import lines, open_regular, size_of
-from keepthread.transcript.parse import parse
+from keepthread.transcript.parse import parse, reported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 LIMIT = 2 << 20  # bytes
-_IMPOSSIBLE = 1_000_000_000  # tokens; no API's figure, and no reckoning is made with it
-_PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
 class Growth:
@@ -112,7 +110,7 @@ class _Seen:
                 self.ids.add(name)
                 self.found.calls += 1
                 self.found.calls_of_turn += self.in_turn
-        tokens = _tokens(message.get("usage"))
+        tokens = reported(message.get("usage"), answer=False)
         if tokens:
             found = self.found
             found.tokens = found.tokens or tokens
@@ -134,10 +132,3 @@ def _worth(line: bytes) -> bool:
     if b'"usage"' in line or b'"compact_boundary"' in line:
         return True
     return b'"user"' in line and b'"tool_use_id"' not in line
-
-
-def _tokens(usage: Any) -> int:
-    if not isinstance(usage, dict):
-        return 0
-    values = (usage.get(name) for name in _PROMPT)
-    return sum(value for value in values if type(value) is int and 0 < value < _IMPOSSIBLE)

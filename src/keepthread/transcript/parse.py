@@ -24,6 +24,8 @@ _BLANK = " \t\r\n\x00\ufeff"
 # Enough for any real line; on a hostile one the work is bounded, in attempts and in characters.
 _ATTEMPTS = 100
 _WORK = 32 << 20
+_PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_IMPOSSIBLE = 1_000_000_000  # tokens; no API's figure, and no reckoning is made with it
 
 
 def parse(line: bytes) -> tuple[list[tuple[int, dict[str, Any]]], int]:
@@ -48,6 +50,14 @@ def first(line: bytes) -> dict[str, Any]:
     """Return the first record on a line, {} when there is none."""
     records = parse(line)[0]
     return records[0][1] if records else {}
+
+
+def reported(usage: Any, *, answer: bool = True) -> int:
+    """Return the tokens in context by the `usage` of an answer, with the answer itself or without; 0: it says none."""
+    if not isinstance(usage, dict):
+        return 0
+    values = (usage.get(name) for name in (*_PROMPT, *(("output_tokens",) if answer else ())))
+    return sum(value for value in values if type(value) is int and 0 < value < _IMPOSSIBLE)
 
 
 def _value(text: str, index: int) -> tuple[Any, int]:

@@ -7,10 +7,11 @@ from typing import Any, cast
 
 from keepthread.transcript import notes, tools
 from keepthread.transcript.model import Message, Speaker, Via
+from keepthread.transcript.parse import reported
 from keepthread.transcript.record import Answer, Budget, Record, blocks, mapping, string
 from keepthread.transcript.text import IMAGE, carried
 from keepthread.transcript.tokens import IMAGE as IMAGE_TOKENS
-from keepthread.transcript.tokens import estimate, reported, weigh
+from keepthread.transcript.tokens import estimate, weigh
 from keepthread.transcript.wording import wording
 
 SYNTHETIC = "<synthetic>"

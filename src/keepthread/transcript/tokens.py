@@ -11,13 +11,6 @@ from keepthread.transcript.text import IMAGE as MARK
 
 IMAGE = 1_500
 _DEPTH = 20
-_IMPOSSIBLE = 1_000_000_000  # tokens; no API's figure, and no reckoning is made with it
-_COUNTED = (
-    "input_tokens",
-    "cache_creation_input_tokens",
-    "cache_read_input_tokens",
-    "output_tokens",
-)
 
 
 def estimate(text: str) -> int:
@@ -40,14 +33,6 @@ def weigh(value: Any, depth: int = 0) -> int:
     if isinstance(value, dict):
         return sum(estimate(key) + weigh(item, depth + 1) for key, item in value.items())
     return sum(weigh(item, depth + 1) for item in value) if isinstance(value, list) else 0
-
-
-def reported(usage: Any) -> int:
-    """Return the tokens in context after an answer, from the `usage` of its message; 0 when there is none."""
-    if not isinstance(usage, dict):
-        return 0
-    values = (usage.get(name) for name in _COUNTED)
-    return sum(value for value in values if type(value) is int and 0 < value < _IMPOSSIBLE)
 
 
 def count(records: Sequence[Record], kept: Sequence[Record] = ()) -> Tokens:

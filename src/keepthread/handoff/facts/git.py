@@ -20,7 +20,7 @@ _LONGEST = 300
 _HEAD_REF = lazy(r"ref: refs/heads/(\S+)")
 _HASH = lazy(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # What a repository's own configuration could make git run.
-_SAFE = (
+SAFE = (
     "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat", "-c", "diff.external=",
     "-c", "core.untrackedCache=false", "-c", "core.sshCommand=false", "-c", "protocol.allow=never",
     "-c", "core.quotePath=false", "-c", "status.submoduleSummary=false", "-c", "submodule.recurse=false",
@@ -94,12 +94,12 @@ def _read(path: str, limit: int = 4096) -> str:
 
 def _dirty(root: str, timeout: float) -> list[str]:
     deadline = time.monotonic() + timeout
-    environment = _environment()
-    filters = _filters(root, environment, deadline)
+    env = environment()
+    filters = _filters(root, env, deadline)
     if filters is None:
         return []
     emptied = [part for name in filters for part in _emptied(name)]
-    out = _output([*emptied, *_STATUS], root, environment, deadline)
+    out = _output([*emptied, *_STATUS], root, env, deadline)
     lines = out.decode("utf-8", "replace").splitlines() if out else []
     shown = [line[:_LONGEST] for line in lines[:MOST_DIRTY] if line.strip()]
     return (
@@ -109,8 +109,11 @@ def _dirty(root: str, timeout: float) -> list[str]:
     )
 
 
-def _environment() -> dict[str, str]:
-    """Return the environment for git: nothing that steers it, and no program found by way of the project's folder."""
+def environment() -> dict[str, str]:
+    """Return the environment for git: nothing that steers it, and no program found by way of the project's folder.
+
+    A relative folder of PATH, which a repository's settings may have put there, would hold the repository's own git.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     places = kept.get("PATH", os.defpath).split(os.pathsep)
     return {
@@ -125,9 +128,9 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _filters(root: str, environment: dict[str, str], deadline: float) -> set[str] | None:
+def _filters(root: str, env: dict[str, str], deadline: float) -> set[str] | None:
     """Return the names of the content filters that any configuration defines, None when one cannot be switched off."""
-    out = _output(["config", "--list", "--name-only", "-z"], root, environment, deadline)
+    out = _output(["config", "--list", "--name-only", "-z"], root, env, deadline)
     if out is None:
         return None
     keys = [os.fsdecode(key) for key in out.split(b"\0")]
@@ -146,19 +149,17 @@ def _emptied(name: str) -> list[str]:
     ]
 
 
-def _output(
-    arguments: list[str], root: str, environment: dict[str, str], deadline: float
-) -> bytes | None:
+def _output(arguments: list[str], root: str, env: dict[str, str], deadline: float) -> bytes | None:
     """Return what git writes, or None when it fails or has not ended by the deadline, when its group is killed."""
     import subprocess
 
-    if not environment["PATH"]:
+    if not env["PATH"]:
         return None
     try:
         process = subprocess.Popen(
-            [platforms.started_as("git", environment), *_SAFE, *arguments],
+            [platforms.started_as("git", env), *SAFE, *arguments],
             cwd=root,
-            env=environment,
+            env=env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
