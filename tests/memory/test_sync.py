@@ -200,6 +200,23 @@ def test_offline_it_commits_here_and_goes_on_later(ada, bob, remote):
     assert ada.status() == bob.status() == ""
 
 
+def test_why_ssh_did_not_reach_the_remote_is_told(tmp_path, ada, monkeypatch):
+    """It says so in a line of its own, and git only that it could not read."""
+    ssh = tmp_path / "programs" / "ssh"
+    ssh.parent.mkdir()
+    ssh.write_text(
+        "#!/bin/sh\necho 'ada@example.org: Permission denied (publickey).' >&2\nexit 255\n"
+    )
+    ssh.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{ssh.parent}:{os.environ['PATH']}")
+    git(ada.team, "remote", "set-url", "origin", "ada@example.org:team.git")
+    report = ada.sync()
+
+    assert report.outcome == "offline"
+    assert "Permission denied (publickey)" in report.notes[0]
+    assert "Please make sure" not in report.notes[0]
+
+
 def test_a_trial_says_what_it_would_do_and_does_nothing(ada, bob, remote):
     """Neither here nor there, not even objects."""
     ada.add("ada.md", "a")

@@ -63,7 +63,10 @@ class Bench:
         found: dict[str, Item] = {}
         for path, item in self._listed("-r", "-l", treeish):
             if path.count("/") > _DEEPEST or len(found) >= MOST_PATHS:
-                raise GitFailed(f"The tree {treeish} holds too many files, or too deep folders")
+                raise GitFailed(
+                    f"The tree {treeish} holds too many files, or too deep folders",
+                    "Use a repository that holds the team's memory alone.",
+                )
             found[path] = item
         return found
 
@@ -89,7 +92,10 @@ class Bench:
             levels.append(dict(self._listed(treeish)) if treeish else {})
             item = levels[-1].get(name)
             if item and item.mode != FOLDER:
-                raise KeepthreadError(f"{prefix!r} is no folder in the last commit")
+                raise KeepthreadError(
+                    f"{prefix!r} is no folder in the last commit, but a link, a file or a submodule",
+                    "A submodule is brought here by git submodule update --init; move anything else away.",
+                )
             treeish = item.oid if item else ""
         return [*levels, self.tree(treeish)]
 

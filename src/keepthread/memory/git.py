@@ -41,6 +41,8 @@ _SAFE = (
 _SETTINGS = tuple(part for setting in _SAFE for part in ("-c", setting))
 _DROPPED = ("SSH_ASKPASS", "EDITOR", "VISUAL", "PAGER")
 _LONGEST_MESSAGE = 300  # characters
+_ADVICE = ("hint:", "Please make sure you have", "and the repository exists")
+_NO_REASON = "fatal: Could not read from remote repository."  # ssh gave it in a line of its own
 
 
 class GitFailed(KeepthreadError):  # noqa: N818
@@ -240,6 +242,8 @@ def _last_lines(stderr: IO[bytes]) -> str:
     size = stderr.seek(0, os.SEEK_END)
     stderr.seek(max(0, size - 4096))
     text = redact.text(stderr.read().decode("utf-8", "replace"))
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("hint:")]
-    said = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith(_ADVICE)]
+    said = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    if said in ([], [_NO_REASON]):
+        said = lines
     return one_line(" / ".join(said[-3:]), _LONGEST_MESSAGE)

@@ -40,6 +40,7 @@ _BRANCH = re.compile(
     r"(?![-/.])(?!.*(?:\.\.|//|@\{|\.lock(?:/|\Z)|/\.|[/.]\Z))[^\0-\x20\x7f~^:?*\[\\]+"
 )
 _MOST_CONFIG = 1 << 20  # bytes
+_SET_URL = "Name another: git remote set-url origin URL"
 
 
 class Remote(NamedTuple):
@@ -229,7 +230,10 @@ def remote_of(repository: Repository) -> Remote | None:
     merge = values.get(f"branch.{repository.branch}.merge", "")
     branch = merge.removeprefix("refs/heads/")
     if merge and (not merge.startswith("refs/heads/") or not _BRANCH.fullmatch(branch)):
-        raise KeepthreadError(f"{one_line(merge, 80)!r} is no branch of a remote")
+        raise KeepthreadError(
+            f"{one_line(merge, 80)!r} is no branch of a remote",
+            f"Say which it is: git branch --set-upstream-to {one_line(named, 80)}/BRANCH",
+        )
     url = values.get(f"remote.{named}.url", "")
     name = named if url else ""
     url = url or named
@@ -275,7 +279,7 @@ def _refuse_acting(repository: Repository, settings: list[tuple[str, str]]) -> N
 def _refuse_url(url: str) -> None:
     shown = one_line(redacted(url), 120)
     if not url or url.startswith("-") or not url.isprintable():
-        raise KeepthreadError(f"{shown!r} is no URL of a remote")
+        raise KeepthreadError(f"{shown!r} is no URL of a remote", _SET_URL)
     scheme = _SCHEME.match(url)
     if _HELPER.match(url) or (scheme and scheme[1].lower() not in _SCHEMES):
         raise KeepthreadError(
@@ -284,7 +288,9 @@ def _refuse_url(url: str) -> None:
         )
     host = url[scheme.end() :] if scheme else url
     if re.match(r"(?:[^/@:]*@)?-", host) or (not scheme and re.match(r"[^/]*:-", url)):
-        raise KeepthreadError(f"The remote {shown} has a part that ssh would take for an option")
+        raise KeepthreadError(
+            f"The remote {shown} has a part that ssh would take for an option", _SET_URL
+        )
 
 
 def redacted(url: str) -> str:
