@@ -16,7 +16,14 @@ from keepthread import __version__
 from keepthread.cli_context import statusline, thresholds
 from keepthread.cli_handoffs import diff, handoff, session_option, show
 from keepthread.cli_memory import memory
-from keepthread.cli_output import drop_unprinted, json_option, make_sturdy, open_missing, say
+from keepthread.cli_output import (
+    drop_unprinted,
+    json_option,
+    make_sturdy,
+    open_missing,
+    print_report,
+    say,
+)
 from keepthread.cli_profile import profile
 from keepthread.errors import KeepthreadError
 from keepthread.handlers import guard, log_bug
@@ -63,7 +70,7 @@ def install(scope: str, name: str, dry_run: bool, as_json: bool) -> None:
 
     env, cwd = dict(os.environ), os.getcwd()
     report = install_here(env, cwd, scope=scope, dry_run=dry_run, profile=name)
-    _print_report(report, as_json)
+    print_report(report, as_json)
 
 
 @cli.command(short_help="Take everything out again that install wrote.")
@@ -86,17 +93,7 @@ def uninstall(scope: str, dry_run: bool, purge: bool, as_json: bool) -> None:
     asked = not (purge or dry_run or as_json) and sys.stdin.isatty() and sys.stdout.isatty()
     if asked and (state := may_purge(env, cwd, scope)):
         purge = click.confirm(f"Remove {state} too, with all handoffs, pins and private memories?")
-    _print_report(uninstall_here(env, cwd, scope=scope, dry_run=dry_run, purge=purge), as_json)
-
-
-def _print_report(report: Any, as_json: bool) -> None:
-    if as_json:
-        say(json.dumps(report._asdict() if hasattr(report, "_asdict") else report, indent=2))
-        return
-    if report.diff:
-        say(report.diff)
-    for note in report.notes:
-        say(note)
+    print_report(uninstall_here(env, cwd, scope=scope, dry_run=dry_run, purge=purge), as_json)
 
 
 @cli.command(short_help="Keep TEXT word for word through every compaction.")
@@ -296,7 +293,7 @@ def run(command: Callable[..., Any]) -> int:
     """Run a click command and return the exit code."""
     try:
         _check_folder()
-        command(standalone_mode=False)
+        command(prog_name="keepthread", standalone_mode=False)
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else REFUSED
     except (click.Abort, KeyboardInterrupt):

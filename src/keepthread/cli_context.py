@@ -7,7 +7,7 @@ import os
 
 import click
 
-from keepthread.cli_output import json_option, say
+from keepthread.cli_output import json_option, print_report, say
 
 
 @click.command(short_help="Say at how many tokens the host compacts, and why.")
@@ -36,21 +36,21 @@ def thresholds(model: str, as_json: bool) -> None:
     help="Whose settings file is edited; user by default.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the change as a diff and write nothing.")
+@json_option
 def statusline(
-    snippet: bool, install: bool, remove: bool, scope: str | None, dry_run: bool
+    snippet: bool, install: bool, remove: bool, scope: str | None, dry_run: bool, as_json: bool
 ) -> None:
     """Print the line that the host's status line would show for the session at hand, or register it."""
     if snippet + install + remove > 1:
         raise click.UsageError("--snippet, --install and --remove exclude one another.")
-    if not (install or remove) and (scope or dry_run):
-        raise click.UsageError("--scope and --dry-run belong to --install and --remove.")
+    if not (install or remove) and (scope or dry_run or as_json):
+        raise click.UsageError("--scope, --dry-run and --json belong to --install and --remove.")
     env, cwd = dict(os.environ), os.getcwd()
     if install or remove:
         from keepthread.installing import register_line, remove_line
 
         change = register_line if install else remove_line
-        report = change(env, cwd, scope=scope or "user", dry_run=dry_run)
-        say("\n".join(([report.diff] if report.diff else []) + report.notes))
+        print_report(change(env, cwd, scope=scope or "user", dry_run=dry_run), as_json)
     elif snippet:
         from keepthread.host.status_line_entry import snippet as text
 

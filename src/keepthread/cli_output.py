@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Mapping
 from io import TextIOWrapper
+from typing import Any
 
 import click
 
@@ -37,6 +39,17 @@ def say(text: str) -> None:
     except BrokenPipeError:  # `keepthread logs | head`: the reader has had enough
         drop_unprinted()
         raise SystemExit(0) from None
+
+
+def print_report(report: Any, as_json: bool) -> None:
+    """Print what was done to a settings file (`host.plan.Report`)."""
+    if as_json:
+        say(json.dumps(report._asdict(), indent=2))
+        return
+    if report.diff:
+        say(report.diff)
+    for note in report.notes:
+        say(note)
 
 
 def drop_unprinted() -> None:

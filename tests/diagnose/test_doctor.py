@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +208,23 @@ def test_a_missing_slash_command_is_named(person: Person) -> None:
     (person.config / "commands" / "handoff.md").unlink()
 
     assert faults(person)["slash commands"]["detail"] == "missing: /handoff"
+
+
+def test_a_status_line_whose_program_is_gone_is_named_and_mended(person: Person) -> None:
+    """The host shows none then, and no word of it."""
+    person.ok("statusline", "--install")
+    settings = person.config / "settings.json"
+    now = json.loads(settings.read_text())["statusLine"]["command"]
+    gone = now.replace(sys.executable, "/gone/python3")
+    settings.write_text(settings.read_text().replace(now, gone))
+    manifest = person.state / "manifest.json"
+    manifest.write_text(manifest.read_text().replace(now, gone))
+
+    found = faults(person)["status line"]
+    assert "/gone/python3" in found["detail"]
+    assert found["fix"] == "keepthread statusline --install"
+    person.ok("statusline", "--install")
+    assert "status line" not in faults(person)
 
 
 def test_folders_open_to_others_or_in_the_way_are_named(person: Person) -> None:

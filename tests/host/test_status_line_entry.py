@@ -392,6 +392,7 @@ def test_the_command_registers_and_removes_it(person: Person) -> None:
     """What is registered is what the snippet shows; an uninstall leaves nothing."""
     settings = person.config / "settings.json"
     assert "+++" in person.ok("statusline", "--install", "--dry-run")
+    assert "+++" in json.loads(person.ok("statusline", "--install", "--dry-run", "--json"))["diff"]
     assert not person.config.exists()
     assert "The status line is in" in person.ok("statusline", "--install")
     assert json.loads(settings.read_text()) == json.loads(person.ok("statusline", "--snippet"))
@@ -419,7 +420,13 @@ def test_settings_made_for_one_person_are_kept_out_of_git_as_long_as_they_are_th
 
 @pytest.mark.parametrize(
     "words",
-    [["--install", "--remove"], ["--snippet", "--remove"], ["--scope", "user"], ["--dry-run"]],
+    [
+        ["--install", "--remove"],
+        ["--snippet", "--remove"],
+        ["--scope", "user"],
+        ["--dry-run"],
+        ["--json"],
+    ],
 )
 def test_what_does_not_go_together_is_a_usage_error(person: Person, words: list[str]) -> None:
     assert person.run("statusline", *words).code == 2

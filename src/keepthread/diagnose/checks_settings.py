@@ -42,6 +42,7 @@ def check(place: Place, files: Sequence[Settings]) -> Iterator[Check]:
     yield _commands_there(entries)
     yield _limits(place, entries)
     yield _slash_commands(place, files, plugins)
+    yield _status_line(place, files)
     for trial in dry_run.try_hooks(_once(entries), place.env):
         yield finding(f"dry run {trial.script}", trial.ok, trial.detail, INSTALL)
 
@@ -110,7 +111,7 @@ def _reinstall(place: Place, files: Sequence[Settings]) -> str:
     for one in files:
         faulty = registered.is_faulty(one, place)
         if one.scope != "user" and (faulty or (one.entries and not files[0].entries)):
-            return f"cd {shlex.quote(place.project)} && {INSTALL} --scope {one.scope}"
+            return _in_scope(INSTALL, one, place)
     return INSTALL
 
 
@@ -208,6 +209,26 @@ def _slash_commands(place: Place, files: Sequence[Settings], plugins: Sequence[s
     shown = ", ".join(f"/{name.removesuffix('.md')}" for name in gone or written)
     detail = f"missing: {shown}" if gone else shown or "none is installed"
     return finding("slash commands", bool(written) and not gone, detail, INSTALL)
+
+
+def _status_line(place: Place, files: Sequence[Settings]) -> Check:
+    """Say whether the programs of our status line are there: without them the host shows none, and no word of it."""
+    name, lines = "status line", [one for one in files if one.line]
+    for one in lines:
+        gone = [path for path in one.line_paths if not os.path.isfile(path)]
+        if gone:
+            detail = f"{one.path} names what is missing: {', '.join(gone)}"
+            return finding(
+                name, False, detail, _in_scope("keepthread statusline --install", one, place)
+            )
+    where = " and ".join(one.path for one in lines)
+    return finding(name, True, f"keepthread's is in {where}" if lines else "none of keepthread's")
+
+
+def _in_scope(command: str, one: Settings, place: Place) -> str:
+    if one.scope == "user":
+        return command
+    return f"cd {shlex.quote(place.project)} && {command} --scope {one.scope}"
 
 
 def _once(entries: Sequence[Entry]) -> list[Written]:

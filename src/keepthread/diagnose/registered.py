@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from keepthread.diagnose.check import Place
 from keepthread.errors import KeepthreadError
-from keepthread.host import entries, manifest, scopes, settings_file, settings_parse
+from keepthread.host import entries, line_splice, manifest, scopes, settings_file, settings_parse
 from keepthread.host.manifest import Manifest, Written
 
 
@@ -32,11 +32,9 @@ class Entry(NamedTuple):
     def named(self) -> list[str]:
         """The absolute paths it names: interpreter and script."""
         hook = self.hook
-        try:
-            words = shlex.split(hook.command) if hook.args is None else [hook.command, *hook.args]
-        except ValueError:  # quotes that do not close, in a manifest that somebody has edited
-            words = []
-        return [word for word in words if os.path.isabs(word)]
+        if hook.args is None:
+            return _absolute(hook.command)
+        return [word for word in (hook.command, *hook.args) if os.path.isabs(word)]
 
     @property
     def python(self) -> str:
@@ -45,7 +43,9 @@ class Entry(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """One settings file: is it there, what is wrong with it ("" for nothing), its entries of ours, its record.
+    """One settings file: is it there, what is wrong with it ("" for nothing), its entries and status line of ours.
+
+    `line` is the command of the status line, "" when there is none of ours; `known` is the record of the file.
 
     What a project's files hold counts as ours when this user's record says so: a repository may bring entries that look
     like ours, and no program they name is ever started here. Those are `foreign`, a colleague's for one.
@@ -58,7 +58,13 @@ class Settings(NamedTuple):
     hint: str
     entries: list[Entry]
     foreign: list[Entry]
+    line: str
     known: Manifest | None
+
+    @property
+    def line_paths(self) -> list[str]:
+        """The absolute paths that the status line names."""
+        return _absolute(self.line)
 
 
 def read_all(place: Place) -> list[Settings]:
@@ -79,12 +85,23 @@ def _read(where: scopes.Place, place: Place) -> Settings:
         document = settings_parse.parse(text, where.path)
         settings_parse.check_shape(document, where.path)
     except KeepthreadError as problem:
-        return Settings(where.scope, where.path, True, problem.message, problem.hint, [], [], known)
+        told = (problem.message, problem.hint)
+        return Settings(where.scope, where.path, True, *told, [], [], "", known)
     ours: list[Entry] = []
     foreign: list[Entry] = []
     for entry, recorded in _found(document, known, where):
         (ours if recorded or where.scope == "user" else foreign).append(entry)
-    return Settings(where.scope, where.path, data is not None, "", "", ours, foreign, known)
+    lines = known.lines if known else ()
+    line = line_splice.ours(document, lines)
+    line = line if where.scope == "user" or line in lines else ""
+    return Settings(where.scope, where.path, data is not None, "", "", ours, foreign, line, known)
+
+
+def _absolute(command: str) -> list[str]:
+    try:
+        return [word for word in shlex.split(command) if os.path.isabs(word)]
+    except ValueError:  # quotes that do not close, in a manifest that somebody has edited
+        return []
 
 
 def _found(
