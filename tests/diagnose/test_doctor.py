@@ -60,6 +60,7 @@ def test_a_sound_installation_has_no_fault_and_stays_as_it_is(person: Person) ->
         "ok    hook commands",
         "ok    time limits",
         "ok    slash commands",
+        "ok    status line",
         *(f"ok    dry run {entry.script}" for entry in ENTRIES),
         "ok    hooks fire",
         "ok    last failure",
