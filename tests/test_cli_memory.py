@@ -354,6 +354,19 @@ def test_what_the_host_noted_is_taken_over_once(run, project, home):
     }
 
 
+def test_what_of_the_host_s_notes_is_not_taken_over_is_named(run, project, home, tmp_path):
+    """Also what is too long to be read; a secret by the line of its file."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "big.md").write_text("x" * 300_000)
+    (folder / "secret.md").write_text(f"---\ntype: project\n---\none\n{TOKEN}\n")
+    told = run("import", "--from", str(folder)).out
+
+    assert "refused: big.md ('big.md' is left alone: it is longer than" in told
+    assert "in line 5 (rule github-token)" in told
+    assert TOKEN not in told
+
+
 def test_without_the_host_s_memory_the_import_says_where_it_looked(run, home):
     """And how to name another folder."""
     ran = run("import", code=1)

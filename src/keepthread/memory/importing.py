@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from keepthread.errors import KeepthreadError
 from keepthread.memory import entries
+from keepthread.memory.directory import Directory
 from keepthread.memory.directory_by_name import open_root
 from keepthread.memory.entries import Entry
-from keepthread.memory.errors import Conflict, MemoryProblem
+from keepthread.memory.errors import Conflict, MemoryProblem, SecretFound
 from keepthread.memory.index import MEMORY_MD
-from keepthread.memory.store import Memory, utc_now
+from keepthread.memory.store import Memory, find_secret, utc_now
 
 
 class Imported(NamedTuple):
@@ -44,26 +45,35 @@ def import_from(
             f"The host has no auto memory here: {folder}", "Name its folder: --from FOLDER"
         ) from None
     with source:
-        skipped = [Imported(path, "refused", "", why) for path, why in source.listing().skipped]
-        files = sorted((key, data) for key, data, _ in source.read_all())
-    return skipped + [
-        _imported(key, data, home, memory, author)
-        for key, data in files
-        if key.endswith(".md") and key != MEMORY_MD
-    ]
+        found = source.listing()
+        skipped = [Imported(path, "refused", "", why) for path, why in found.skipped]
+        return skipped + [
+            _imported(source, key, home, memory, author)
+            for key, _ in found.files
+            if key.endswith(".md") and key != MEMORY_MD
+        ]
 
 
 def _imported(
+    source: Directory,
     key: str,
-    data: bytes,
     home: Callable[[Entry], str],
     memory: Callable[[str], Memory],
     author: str,
 ) -> Imported:
+    try:
+        data = source.read(key)
+    except PermissionError:
+        return Imported(key, "refused", "", "it may not be read")
+    except MemoryProblem as problem:
+        return Imported(key, "refused", "", problem.message)
     scope = ""
     try:
         entry = entries.decoded(data, key)
         scope = home(entry)
+        # By the line of the file, which its user knows, and not of what is made of it.
+        if secret := find_secret(data.decode(), memory(scope).secrets):
+            raise SecretFound(*secret)
         entry = entry._replace(scope="", author=entry.author or author, updated=_modified(entry))
         memory(scope).add(key, entry)
     except Conflict:
