@@ -8,6 +8,7 @@ _JOINER = "\u200d"
 
 # A longer run of followers is no emoji but an attack on whoever steps back over it.
 _LONGEST_SEQUENCE = 16
+_WORD = 60  # characters
 
 
 def units(text: str) -> int:
@@ -55,7 +56,32 @@ def head_tail(text: str, limit: int, note: str) -> str:
     if room < 2 * units(note):
         return cut(text, limit - 1) + "…" if limit > 0 else ""
     head = cut(text, room * 2 // 3)
-    return head + note + cut_start(text, room - units(head))
+    head = head[: word_end(text, len(head))]
+    tail = cut_start(text, room - units(head))
+    return head + note + text[word_start(text, len(text) - len(tail)) :]
+
+
+def word_end(text: str, end: int) -> int:
+    """Return `end`, or where the word begins that a cut there would split: half a name is a wrong name.
+
+    A word longer than 60 characters, or one of a script without spaces, is split all the same.
+    """
+    start = end
+    while start > 0 and end - start < _WORD and _within_word(text, start):
+        start -= 1
+    return end if start == 0 or _within_word(text, start) else start
+
+
+def word_start(text: str, start: int) -> int:
+    """Return `start`, or where the word ends that a cut there would split; see `word_end`."""
+    end = start
+    while end < len(text) and end - start < _WORD and _within_word(text, end):
+        end += 1
+    return start if end == len(text) or _within_word(text, end) else end
+
+
+def _within_word(text: str, at: int) -> bool:
+    return 0 < at < len(text) and not text[at - 1].isspace() and not text[at].isspace()
 
 
 def _whole(text: str, end: int) -> int:

@@ -4,6 +4,7 @@ import pytest
 
 from keepthread.handoff.facts import messages
 from keepthread.handoff.facts.confirmations import is_bare
+from keepthread.handoff.facts.state import next_steps
 from keepthread.transcript.model import Message, Place
 from tests.handoff.facts.talk import Talk
 
@@ -267,3 +268,31 @@ def test_bare_confirmations_are_recognised(text):
 )
 def test_what_says_more_is_no_bare_confirmation(text):
     assert not is_bare(text)
+
+
+def test_what_was_answered_since_in_words_of_ones_own_stands_with_the_ask():
+    talk = Talk()
+    talk.user("Review the sharing code")
+    choices = [{"label": "Commit, then stop"}, {"label": "Fix all"}]
+    asked = {"questions": [{"question": "What next?", "options": choices}]}
+    talk.call("AskUserQuestion", asked)
+    talk.user("What next? -> commit the review, then mend H1 and H2", via="answer")
+
+    assert pending(talk) == (
+        "Review the sharing code\n\n(answered since: What next? — commit the review, then mend H1 and H2)"
+    )
+    ask = messages.pending(talk.items)
+    assert next_steps(talk.items, [], ask, None, answered=False) == [
+        "commit the review, then mend H1 and H2"
+    ]
+
+
+@pytest.mark.parametrize("answer", ["Commit, then stop", "Fix all", "yes"])
+def test_a_choice_that_was_offered_leaves_the_ask_as_it_is(answer: str):
+    talk = Talk()
+    talk.user("Review the sharing code")
+    choices = [{"label": "Commit, then stop"}, {"label": "Fix all"}]
+    talk.call("AskUserQuestion", {"questions": [{"question": "What next?", "options": choices}]})
+    talk.user(f"What next? -> {answer}", via="answer")
+
+    assert pending(talk) == "Review the sharing code"

@@ -375,3 +375,52 @@ def test_a_plan_without_headings_is_told_from_its_beginning():
     text = whole(make_handoff(facts={"plan": "Read the rows first.\nThen write them."}))
 
     assert section(text, "plan") == "- Read the rows first.\n- Then write them."
+
+
+def test_names_leave_their_room_to_what_was_ruled_out_asked_and_planned():
+    identifiers = [
+        {"text": f"name_{n:04d}", "kind": "name", "near": f"src/f{n % 9}.py"} for n in range(2_000)
+    ]
+    ruled_out = [{"approach": f"approach {n} " * 4, "reason": f"reason {n}"} for n in range(5)]
+    text = whole(
+        make_handoff(
+            constraints={
+                "rules": [said(f"never do {n} " + "that " * 50, n) for n in range(12)],
+                "ruled_out": ruled_out,
+            },
+            files_touched=files(30, summary="two edits: parse, load, store"),
+            open_questions=["which port is meant?"],
+            facts={
+                "identifiers": identifiers,
+                "todos": [{"text": "write the manual", "status": "pending"}],
+                "user_messages": [said("word " * 100, n) for n in range(40)],
+            },
+        )
+    )
+
+    assert all(f"approach {n}" in text for n in range(5))
+    assert "which port is meant?" in text
+    assert "write the manual" in text
+
+
+def test_no_message_is_cut_within_a_word():
+    asked = "implement the importer for readings without footers " * 40
+    text = whole(make_handoff(task="", facts={"pending_ask": said(asked)}))
+    head, _, tail = section(text, "ask").partition("First next step")[0].partition(" [… ")
+
+    assert set(head.removeprefix("The user's words: ").split()) == set(asked.split())
+    assert set(tail.partition("…] ")[2].split()) == set(asked.split())
+
+
+def test_what_stands_above_is_not_said_twice():
+    asked = "Move the importer behind the queue, " + "reading by reading and file by file " * 12
+    text = whole(
+        make_partial(
+            task="",
+            next_steps=[asked.strip()],
+            facts={"pending_ask": said(asked), "user_messages": [said(asked)]},
+        )
+    )
+
+    assert text.count("Move the importer behind the queue") == 2
+    assert units(section(text, "ask").partition("First next step")[2]) < 160

@@ -18,7 +18,8 @@ MOST = 8
 _FRESH = 40  # items; older failures of one-off scripts have been given up
 _LONGEST = 400
 _HARMLESS = lazy(
-    r"has not been read yet|has been modified since|Sibling tool call errored|InputValidationError|No such tool"
+    r"has not been read yet|has been modified since|Sibling tool call errored|Input ?Validation ?Error"
+    r"|Invalid arguments for tool|No such tool"
     r"|Cancelled|was cancelled|String to replace not found|Found \d+ matches of the string|No changes to make"
     r"|No task found|File does not exist|EISDIR|exceeds maximum allowed|The user doesn't want|Path does not exist"
     r"|hook (?:error|returned)|blocked by|Request failed with status code|Unable to verify|user-rejected|Blocked:",

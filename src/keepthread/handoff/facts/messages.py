@@ -22,6 +22,7 @@ _TASK = 1_200
 _PROPOSAL = 1_500
 _LEAST = 12
 PROPOSED = "\n(to the agent's words: "
+ANSWERED = "\n\n(answered since: "
 _ASKS = frozenset(("prompt", "queued", "command", "rejection", "approval", "plan"))
 _SPOKEN = frozenset(("prompt", "queued", "command", "rejection", "approval", "memory"))
 
@@ -81,7 +82,7 @@ def pending(items: Sequence[Item], before_live: Sequence[Sourced] = ()) -> Sourc
 
     An ask that only says yes stands with the proposal it confirms; one that only says to go on, also with the ask it
     goes on with. What was queued while the agent worked, or said after an interruption, stands with the ask it belongs
-    to.
+    to; so does what the user answered since in words of their own.
 
     Args:
         items: the live part.
@@ -107,7 +108,24 @@ def pending(items: Sequence[Item], before_live: Sequence[Sourced] = ()) -> Sourc
     texts = [*_gone_on_with([ask for ask in asks if ask[0] <= last_at], items, before_live), *texts]
     last = asks[-1][1]
     text = "\n\n".join(head_tail(text, LONGEST // len(texts)) for text in dict.fromkeys(texts))
-    return {"text": text, "source": source(last.place)}
+    return {"text": text + _own_answer(items, asks[-1][0]), "source": source(last.place)}
+
+
+def _own_answer(items: Sequence[Item], since: int) -> str:
+    """Return the last answer after item `since`, when it is none of the choices the agent offered."""
+    offered = {
+        as_text(option.get("label"))
+        for item in items[since:]
+        if isinstance(item, Call) and item.name == "AskUserQuestion"
+        for question in map(as_dict, as_list(item.input.get("questions")))
+        for option in map(as_dict, as_list(question.get("options")))
+    }
+    for given in answers(items[since:])[-1:]:
+        answer = given["answer"]
+        chosen = {answer} <= offered or set(answer.split(", ")) <= offered
+        if not chosen and names_work(answer):
+            return f"{ANSWERED}{one_line(given['question'], 200)} — {answer})"
+    return ""
 
 
 def _gone_on_with(

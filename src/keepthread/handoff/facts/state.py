@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from keepthread.handoff.facts import calls
 from keepthread.handoff.facts.confirmations import goes_on
-from keepthread.handoff.facts.messages import PROPOSED
+from keepthread.handoff.facts.messages import ANSWERED, PROPOSED
 from keepthread.handoff.facts.open_asks import WAITING
 from keepthread.handoff.facts.text import as_dict, as_text, lazy, one_line, sentences, unique
 from keepthread.handoff.model import Check, Sourced, Todo
@@ -33,6 +33,8 @@ _REACH = 3  # lines from a heading to its list
 _LISTED = lazy(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _COMMIT = lazy(r"^\[([^\]\s]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _PULL_REQUEST = lazy(r"https://[\w.-]+/[\w.-]+/[\w.-]+/(?:pull|merge_requests|pull-requests)/\d+")
+# A glob such as `**/*.py` stays.
+_BOLD = lazy(r"(?<![\w`/])\*\*(?=[^\s*/])|(?<=[^\s*/])\*\*(?![\w`/*])")
 _AWAY_END = lazy(r"\s*\(disable recaps in /config\)\s*$")
 
 
@@ -90,9 +92,9 @@ def in_flight(items: Sequence[Item]) -> str:
 def _gist(text: str) -> str:
     """Return a message on one line; of a long one its first telling sentence and its last two."""
     lines = [
-        line.strip()
+        _BOLD.sub("", line.strip())
         for line in text.strip().splitlines()
-        if line.strip() and not line.startswith(("```", "|", "---"))
+        if not line.startswith(("```", "|")) and any(map(str.isalnum, line))
     ]
     flat = one_line(" ".join(lines), 4_000)
     if len(flat) <= 500:
@@ -122,13 +124,16 @@ def next_steps(
         steps.append(f"mend what `{one_line(check['command'], 120)}` reported: {check['result']}")
     if not steps and ask is not None:
         quoted = one_line(_asked(ask["text"]), 400)
-        steps.append(f"{WAITING} (“{quoted}”)" if answered else quoted)
+        steps.append(f"{WAITING} (“{one_line(quoted, 160)}”)" if answered else quoted)
     return unique(steps, 12)
 
 
 def _asked(text: str) -> str:
-    """Return what an ask is about: of one that only says to go on, the ask it goes on with or what was proposed."""
-    first, _, rest = text.partition("\n\n")
+    """Return what an ask is about: what was answered since, or for "go on" the ask it goes on with or the proposal."""
+    ask, _, answer = text.partition(ANSWERED)
+    if answer:
+        return answer.partition(" — ")[2].removesuffix(")")
+    first, _, rest = ask.partition("\n\n")
     if goes_on(rest.partition("\n")[0]):
         return first
     word, _, proposal = text.partition(PROPOSED)

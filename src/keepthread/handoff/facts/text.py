@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, cast
 
+from keepthread.handoff.units import word_end, word_start
 from keepthread.transcript.model import Place
 
 
@@ -64,7 +65,7 @@ def units(text: str) -> int:
 def one_line(text: str, limit: int) -> str:
     """Return the text on one line, cut after `limit` characters with an ellipsis."""
     flat = " ".join(text[: limit * 4].split())
-    return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
+    return flat if len(flat) <= limit else flat[: word_end(flat, limit - 1)].rstrip() + "…"
 
 
 def head_tail(text: str, limit: int) -> str:
@@ -73,7 +74,8 @@ def head_tail(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     room = max(limit - 40, 2)
-    head, tail = text[: room * 2 // 3].rstrip(), text[-(room // 3) :].lstrip()
+    head = text[: word_end(text, room * 2 // 3)].rstrip()
+    tail = text[word_start(text, len(text) - room // 3) :].lstrip()
     return f"{head}\n[… {len(text) - len(head) - len(tail)} characters …]\n{tail}"
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from keepthread.handoff.frame import FRAME, HEADINGS
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.render import required
-from keepthread.handoff.render.optional import OPTIONAL, Optional
+from keepthread.handoff.render.optional import BY_WEIGHT, OPTIONAL, Optional
 from keepthread.handoff.render.required import REQUIRED
 from keepthread.handoff.render.words import short
 from keepthread.handoff.units import cut, units
@@ -39,11 +39,13 @@ def render_context(handoff: Handoff, *, budget: int, document: str = "") -> Rend
     text = cut(_required(handoff, room, document), room)
     cuts = [len(text)]
     pointer = _pointer(handoff, document)
-    waiting = [(section, _reserve(handoff, section, budget)) for section in OPTIONAL]
-    kept = sum(size for _, size in waiting) + units(pointer)
-    for section, reserve in waiting:
-        kept -= reserve
-        added = _optional(handoff, section, room - units(text) - kept, text) if reserve else ""
+    wishes = {section.name: _wish(handoff, section, budget) for section in OPTIONAL}
+    granted = _granted(wishes, room - units(text) - units(pointer))
+    kept = sum(granted.values()) + units(pointer)
+    for section in OPTIONAL:
+        kept -= granted[section.name]
+        space = room - units(text) - kept
+        added = _optional(handoff, section, space, text) if wishes[section.name] else ""
         if added:
             text += added
             cuts.append(len(text))
@@ -82,11 +84,20 @@ def _allotted(handoff: Handoff, left: int) -> dict[str, int]:
     return allotted
 
 
-def _reserve(handoff: Handoff, section: Optional, budget: int) -> int:
-    """Return the units kept free for a section while those before it are filled: no more than it has to say."""
+def _granted(wishes: dict[str, int], left: int) -> dict[str, int]:
+    """Return the units kept free for each section while those before it are filled: `left` in all, by weight."""
+    granted = dict.fromkeys(wishes, 0)
+    for name in BY_WEIGHT:
+        granted[name] = max(0, min(wishes[name], left))
+        left -= granted[name]
+    return granted
+
+
+def _wish(handoff: Handoff, section: Optional, budget: int) -> int:
+    """Return the units that a section is to have: its share, no more than it has to say."""
     share = section.share * min(budget, _FULL) // _FULL
     body = section.body(handoff, share, "")
-    return units(_title(section)) + units(body) if body else 0
+    return units(_title(section)) + max(units(body), _LEAST) if body else 0
 
 
 def _title(section: Optional) -> str:

@@ -21,7 +21,7 @@ class Optional(NamedTuple):
     Attributes:
         name: its key among the headings.
         body: its text in at most so many units, given the text above it; "" when there is nothing to say.
-        share: units kept free for it in a full budget while the sections before it are filled.
+        share: units kept free for it in a full budget while the sections before it are filled, when there is room.
         cap: the most it takes.
     """
 
@@ -32,13 +32,8 @@ class Optional(NamedTuple):
 
 
 def _ruled_out(handoff: Handoff, limit: int, _above: str) -> str:
-    items = handoff["constraints"]["ruled_out"]
-    lines = (
-        f"- {short(item['approach'], _ITEM)}"
-        + (f": {short(item['reason'], _ITEM)}" if item["reason"] else "")
-        for item in items
-    )
-    return listed(lines, limit, len(items))
+    ruled_out = handoff["constraints"]["ruled_out"]
+    return _pairs([(each["approach"], each["reason"]) for each in ruled_out], ": ", limit)
 
 
 def _questions(handoff: Handoff, limit: int, _above: str) -> str:
@@ -57,13 +52,8 @@ def _todos(handoff: Handoff, limit: int, _above: str) -> str:
 
 
 def _issues(handoff: Handoff, limit: int, _above: str) -> str:
-    items = handoff["issues_discovered"]
-    lines = (
-        f"- {short(item['issue'], _ITEM)}"
-        + (f" → {short(item['workaround'], _ITEM)}" if item["workaround"] else "")
-        for item in items
-    )
-    return listed(lines, limit, len(items))
+    issues = handoff["issues_discovered"]
+    return _pairs([(each["issue"], each["workaround"]) for each in issues], " → ", limit)
 
 
 def _completed(handoff: Handoff, limit: int, _above: str) -> str:
@@ -138,7 +128,11 @@ def _names(handoff: Handoff, limit: int, above: str) -> str:
 def _messages(handoff: Handoff, limit: int, above: str) -> str:
     typed = said(handoff["facts"]["user_messages"])
     newest = [each for each in reversed(typed[-60:]) if each["text"].strip()]
-    fresh = [text for each in newest if (text := message(each, _MESSAGE)) not in above]
+    # The ask and the task stand above, with more of them than would stand here.
+    shown = (
+        (text, text.split(" […", 1)[0]) for text in (message(each, _MESSAGE) for each in newest)
+    )
+    fresh = [text for text, head in shown if head not in above]
     return listed((f"- {text}" for text in fresh), limit, len(fresh))
 
 
@@ -146,11 +140,19 @@ def _instructions(handoff: Handoff, limit: int, _above: str) -> str:
     return _bullets(handoff["facts"]["instructions_loaded"], limit)
 
 
+def _pairs(items: list[tuple[str, str]], between: str, limit: int) -> str:
+    lines = (
+        f"- {short(first, _ITEM)}" + (f"{between}{short(second, _ITEM)}" if second else "")
+        for first, second in items
+    )
+    return listed(lines, limit, len(items))
+
+
 def _bullets(items: list[str], limit: int) -> str:
     return listed((f"- {short(item, _ITEM)}" for item in items), limit, len(items))
 
 
-# In the order they stand, which is the order in which the last ones give way.
+# In the order they stand.
 OPTIONAL: tuple[Optional, ...] = (
     Optional("ruled_out", _ruled_out, 700, 1_500),
     Optional("questions", _questions, 300, 800),
@@ -166,3 +168,7 @@ OPTIONAL: tuple[Optional, ...] = (
     Optional("messages", _messages, 900, 3_000),
     Optional("instructions", _instructions, 100, 400),
 )
+# Who has its share first when there is not room for all: what was decided and is left to do counts more than names,
+# which the index holds too.
+_FIRST = ("ruled_out", "questions", "todos", "issues", "answers", "background", "names")
+BY_WEIGHT = (*_FIRST, *(section.name for section in OPTIONAL if section.name not in _FIRST))

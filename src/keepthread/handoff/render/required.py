@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from keepthread.handoff.frame import FRAME
+from keepthread.handoff.frame import FRAME, one_line
 from keepthread.handoff.kept_words import UPDATE, earlier, notes
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.render.files import files_body, names_only
@@ -23,6 +23,7 @@ from keepthread.handoff.units import cut, units
 NOTHING = "(none recorded)"
 EARLIER_ASK = "An earlier ask, perhaps still open"
 _ITEM = 400  # units of one line of prose
+_REPEATED = 120  # units of one that stands above already
 
 
 def first_line(handoff: Handoff, document: str, room: int) -> str:
@@ -98,7 +99,10 @@ def body(handoff: Handoff, section: Required, limit: int) -> str:
 def _ask(handoff: Handoff, limit: int) -> str:
     pending = handoff["facts"]["pending_ask"]
     steps = [short(step, _ITEM) for step in handoff["next_steps"][:6]]
-    first = f"\nFirst next step: {short(steps[0], max(60, limit // 3))}" if steps else ""
+    # What stands above in full is only named.
+    repeats = pending is not None and steps and steps[0].rstrip("…") in one_line(pending["text"])
+    first_room = _REPEATED if repeats else max(60, limit // 3)
+    first = f"\nFirst next step: {short(steps[0], first_room)}" if steps else ""
     room = limit - units(first)
     if pending is None:
         asked = cut("No unanswered request of the user is on record.", room)
@@ -130,7 +134,7 @@ def _kept(handoff: Handoff, limit: int) -> str:
 def _task(handoff: Handoff, limit: int) -> str:
     task = handoff["task"].strip()
     pending = handoff["facts"]["pending_ask"]
-    if task and pending and task == pending["text"].strip():
+    if task and pending and pending["text"].strip().startswith(task):
         return short("The pending ask above.", limit)
     return message({"text": task, "source": ""}, min(MESSAGE, limit)) if task else ""
 
