@@ -173,6 +173,17 @@ def test_an_empty_session_leaves_nothing_and_what_was_left_stays(world: World) -
     assert GOAL in start(world, LATER).context
 
 
+def test_what_was_resumed_and_cleared_again_is_offered_again(world: World) -> None:
+    """To the session after it, with what was said meanwhile."""
+    file = world.session()
+    clear(world)
+    assert GOAL in start(world).context
+    file.user("Now the downloader as well")
+    clear(world)
+
+    assert "Now the downloader as well" in start(world, LATER).context
+
+
 def test_of_two_starts_at_once_one_is_offered_it(world: World) -> None:
     """Both its hooks, and none of the other's."""
     world.session()

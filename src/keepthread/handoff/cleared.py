@@ -33,6 +33,7 @@ def leave(state: str, project: str, session: str, now: float) -> None:
     make_private_within(state, folder)
     entry = {"session_id": session, "epoch": now}
     write_private(_path(state, project, "json"), json.dumps(entry).encode())
+    withdraw(state, project)  # it may be a session that was cleared before, and resumed
 
 
 def offer(state: str, project: str, session: str, now: float) -> dict[str, Any] | None:
@@ -55,7 +56,7 @@ def offer(state: str, project: str, session: str, now: float) -> dict[str, Any] 
 
 
 def withdraw(state: str, project: str) -> None:
-    """Offer it again: the host did not take what was printed."""
+    """Forget who was offered it, so that the next to come is: the host did not take what was printed, or it is new."""
     with suppress(OSError):
         os.unlink(_path(state, project, "taken"))
 
