@@ -215,6 +215,21 @@ def test_an_entry_may_be_written_and_changed_in_an_editor(run, editor):
     assert "no change" in run("edit", "a.md", code=1).err
 
 
+def test_an_editor_that_fails_is_told_and_none_is_started_for_an_impossible_key(
+    run, editor, tmp_path, monkeypatch
+):
+    """Nothing is typed in vain."""
+    run("init")
+    editor(f"open({str(tmp_path / 'ran')!r}, 'w'); sys.exit(1)")
+    assert "dot segment" in run("add", "../a.md", "--type", "project", code=1).err
+    assert not (tmp_path / "ran").exists()
+    for program in (os.environ["VISUAL"], "/nowhere/editor"):
+        monkeypatch.setenv("VISUAL", program)
+        told = run("add", "a.md", "--type", "project", code=1).err
+        assert told.startswith("keepthread: Nothing was written: the editor was not ended")
+        assert "Set EDITOR" in told
+
+
 def test_an_edit_that_comes_too_late_shows_the_difference_and_keeps_what_was_typed(
     run, project, editor
 ):

@@ -92,10 +92,14 @@ def add(
 ) -> None:
     """Write a new entry: TEXT, or what comes on standard input, or what you type in $EDITOR."""
     from keepthread.memory import desk
+    from keepthread.memory.entry_keys import check_key
 
     with _desk(scope) as at:
         said = desk.Said(name, description, kind or "", expires, desk.author_of(at.place.project))
-        typed = _given(text) or _edited(desk.template(said))
+        typed = _given(text)
+        if not typed:
+            check_key(key)  # before it is written at length
+            typed = _edited(desk.template(said))
         with _kept(at, key, typed):
             where, stored = at.add(key, desk.entry_of(typed, said))
         _print(desk.stored_json(where, stored), f"Added {key} ({where})", as_json)
@@ -285,7 +289,13 @@ def _edited(text: str) -> str:
     """Return what its user made of a text in an editor."""
     if not _is_terminal():  # an editor would wait for keys that nobody can press
         raise KeepthreadError("There is no text", "Give it after the key, or on standard input.")
-    typed = click.edit(text, extension=".md", require_save=True)
+    try:
+        typed = click.edit(text, extension=".md", require_save=True)
+    except click.ClickException as problem:
+        raise KeepthreadError(
+            f"Nothing was written: the editor was not ended as it should ({problem.message})",
+            "Set EDITOR to one that there is, or give the text after the key, or on standard input.",
+        ) from problem
     if typed is None or typed == text:
         raise KeepthreadError("Nothing was written: the editor saved no change")
     return typed
