@@ -28,6 +28,12 @@ SONNET, OPUS, HAIKU, OTHER = "claude-sonnet-4-6", "claude-opus-5-5", "claude-hai
         (SONNET, {PERCENT: "half"}, 167_000),
         (SONNET, {PERCENT: "50.5x"}, 90_900),
         (SONNET, {PERCENT: "0.5"}, 900),
+        (SONNET, {PERCENT: " +80% "}, 144_000),
+        (SONNET, {PERCENT: "8e1"}, 144_000),
+        (SONNET, {PERCENT: ".8e+2"}, 144_000),
+        (SONNET, {PERCENT: "800e-1"}, 144_000),
+        (SONNET, {PERCENT: "80,5"}, 144_000),
+        (SONNET, {PERCENT: "Infinity"}, 167_000),
         (OPUS, {PERCENT: "50"}, 490_000),
         (SONNET, {WINDOW: "120000"}, 87_000),
         (SONNET, {WINDOW: "120000", PERCENT: "50"}, 50_000),
@@ -39,6 +45,16 @@ SONNET, OPUS, HAIKU, OTHER = "claude-sonnet-4-6", "claude-opus-5-5", "claude-hai
         (SONNET, {WINDOW: "130000x"}, 97_000),
         (SONNET, {WINDOW: "120k"}, 87_000),
         (OPUS, {WINDOW: "0.5m"}, 467_000),
+        (SONNET, {WINDOW: ".12m"}, 87_000),
+        (SONNET, {WINDOW: "+120000"}, 87_000),
+        (SONNET, {WINDOW: "-120000"}, 167_000),
+        (SONNET, {WINDOW: "120,000"}, 87_000),
+        (SONNET, {WINDOW: "120,000k"}, 87_000),
+        (SONNET, {WINDOW: "120_000k"}, 87_000),
+        (SONNET, {WINDOW: "150 000"}, 117_000),
+        (SONNET, {WINDOW: "1.5e2k"}, 117_000),
+        (SONNET, {WINDOW: "1,200,00"}, 67_000),
+        (SONNET, {WINDOW: ""}, 167_000),
         (SONNET, {WINDOW: "0"}, 167_000),
         (SONNET, {WINDOW: "large"}, 167_000),
         (HAIKU, {WINDOW: "120000"}, 87_000),
@@ -46,6 +62,11 @@ SONNET, OPUS, HAIKU, OTHER = "claude-sonnet-4-6", "claude-opus-5-5", "claude-hai
         (SONNET, {OUTPUT: "8000"}, 179_000),
         (SONNET, {OUTPUT: "8_000"}, 179_000),
         (SONNET, {OUTPUT: "8e3"}, 179_000),
+        (SONNET, {OUTPUT: "8,000"}, 179_000),
+        (SONNET, {OUTPUT: "8,000k"}, 186_992),
+        (SONNET, {OUTPUT: "+8000"}, 179_000),
+        (SONNET, {OUTPUT: " 8000 tokens"}, 179_000),
+        (SONNET, {OUTPUT: "-5"}, 167_000),
         (SONNET, {OUTPUT: "8k"}, 186_992),
         (SONNET, {OUTPUT: "64000"}, 167_000),
         (SONNET, {OUTPUT: "0"}, 167_000),
@@ -63,6 +84,56 @@ def test_the_points_are_those_that_were_measured(
 
     assert (point.threshold, point.warning) == (threshold, max(0, threshold - 20_000))
     assert point.enabled and point.fires_early
+
+
+ACCOUNT = "arn:aws:bedrock:us-east-1:123456789012"
+
+
+@pytest.mark.parametrize(
+    ("model", "threshold", "early"),
+    [
+        ("SONNET", 967_000, True),
+        (" sonnet ", 967_000, True),
+        ("Opus[1M]", 967_000, True),
+        ("haiku[1m]", 967_000, True),
+        ("opusplan", 967_000, True),
+        ("opusplan[1m]", 967_000, True),
+        ("best[1m]", 967_000, True),
+        ("default", 967_000, True),
+        ("Claude-Sonnet-4-6", 167_000, True),
+        ("claude-sonnet-4-6[1M]", None, False),
+        ("claude-sonnet-4-6-20260101", 167_000, True),
+        ("claude-sonnet-4-6@20260101", 167_000, True),
+        ("us.anthropic.claude-sonnet-4-6-v1:0", 167_000, True),
+        (f"{ACCOUNT}:inference-profile/us.anthropic.claude-sonnet-4-6-v1:0", 167_000, True),
+        (f"{ACCOUNT}:application-inference-profile/abc123", None, False),
+        ("anthropic/claude-sonnet-4.6", 167_000, True),
+        ("claude-opus-4.6", 167_000, True),
+        ("claude-haiku-4-5@20251001", None, False),
+        ("claude-sonnet-4-20250514", None, False),
+        ("claude-sonnet-4-0", None, False),
+        ("claude-sonnet-4", None, False),
+        ("claude-sonnet-4-7", 967_000, None),
+        ("claude-opus-4-9", 967_000, None),
+        ("claude-haiku-4-20250514", 967_000, None),
+        ("claude-3-5-haiku-latest", None, False),
+        ("claude-3-opus-20240229", None, False),
+        ("claude-3-5-sonnet-v2@20241022", None, False),
+        ("claude-opus-4-1", 967_000, True),
+        ("claude-opus-4-1[1m]", 967_000, True),
+        ("claude-opus-4-20250514", 967_000, True),
+        ("claude-opus-4-1@20250805", None, False),
+        ("us.anthropic.claude-opus-4-1-20250805-v1:0", None, False),
+        ("claude-opus-4-8@default", 967_000, True),
+    ],
+)
+def test_a_name_is_read_as_the_client_reads_it(
+    model: str, threshold: int | None, early: bool | None
+) -> None:
+    """Each was tried on the client: large and small letters, dates, clouds, gateways, names of no version."""
+    point = thresholds(model, {})
+
+    assert (point.threshold, point.fires_early) == (threshold, early)
 
 
 @pytest.mark.parametrize(

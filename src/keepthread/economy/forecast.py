@@ -164,8 +164,6 @@ def _points(point: Thresholds) -> list[str]:
             "             A model with a smaller window compacts only when its API refuses;"
             " CLAUDE_CODE_MAX_CONTEXT_TOKENS tells the host its window"
         )
-    elif point.fires_early is None:
-        lines.append("             Whether the host does so with this model was not measured")
     return lines
 
 

@@ -15,7 +15,6 @@ from keepthread.transcript.tokens import of_result, weigh
 _SHOWN = 5  # names of each kind
 _LONGEST = 160  # characters of a name
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_ALIASES = re.compile(r"sonnet|opus|haiku|fable")
 PACE_LIMIT = 8 << 20  # bytes of a transcript in which turns are looked for
 
 
@@ -115,9 +114,9 @@ def model_in_force(model: str, tokens: int, chosen: str) -> str:
     if not model:
         return chosen
     window = windows.window_of(model)
+    chosen = chosen.strip().lower()
     bare = chosen.removesuffix(windows.LONG)
-    same = bare in model or (_ALIASES.fullmatch(bare) and bare in model)
-    long = chosen != bare and bool(bare) and same
+    long = chosen != bare and bool(bare) and bare in model
     if window == windows.SHORT and (long or tokens > window):
         return model + windows.LONG
     return model

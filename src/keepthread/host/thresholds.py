@@ -37,7 +37,9 @@ OFF = ("DISABLE_COMPACT", "DISABLE_AUTO_COMPACT")
 VARIABLES = (WINDOW, PERCENT, OUTPUT, CONTEXT, SHORT, UNKNOWN, *OFF)
 ENABLED_SETTING, WINDOW_SETTING = "autoCompactEnabled", "autoCompactWindow"
 
-_NUMBER = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE]\+?[0-9]{1,3})?)")
+_NUMBER = re.compile(r"\+?((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)")
+_GROUPED = re.compile(r"\+?[0-9]{1,3}(?:[_, ][0-9]{3})+")
+_BETWEEN = str.maketrans("", "", "_, ")
 _MOST = 1e12  # a larger number is as good as this one
 _NO_UNITS: Mapping[str, float] = {}
 _UNITS = {"k": 1e3, "m": 1e6}
@@ -144,8 +146,8 @@ def _window(model: str, env: Mapping[str, str]) -> _Window:
     if short and (known is None or known[0] > windows.SHORT):
         return _Window(windows.SHORT, SHORT, True)
     if known is not None:
-        return _Window(known[0], windows.LONG if windows.LONG in model else "model", known[1])
-    waits = windows.LONG in model or _is_true(env.get(UNKNOWN, ""))
+        return _Window(known[0], windows.LONG if windows.is_long(model) else "model", known[1])
+    waits = windows.waits(model) or _is_true(env.get(UNKNOWN, ""))
     return _Window(ASSUMED, "unknown", False if waits else None)
 
 
@@ -184,7 +186,7 @@ def _switch_off(
 
 def _percent(env: Mapping[str, str], effective: int) -> int:
     """Return the share of `effective` that the environment asks for, all of it when it asks for none."""
-    match = re.match(r"\s*\+?([0-9]+\.?[0-9]*|\.[0-9]+)", env.get(PERCENT, ""))
+    match = _NUMBER.match(env.get(PERCENT, "").strip())
     percent = float(match.group(1)) if match else 0.0
     return int(effective * min(percent, 100.0) / 100) if percent > 0 else effective
 
@@ -192,13 +194,14 @@ def _percent(env: Mapping[str, str], effective: int) -> int:
 def _positive(text: str, units: Mapping[str, float] = _NO_UNITS) -> int:
     """Return a number as the host reads it, 0 when it ignores the text.
 
-    200_000 and 2e5 are numbers, and so is what stands before other letters: 130000x is 130000, 8k is 8. Only for the
-    window k and m are `units`.
+    200_000, 200,000 and 2e5 are numbers, and so is what stands before other signs: 130000x is 130000, 8k and 8,000k are
+    8. Only for the window k and m are `units`.
     """
-    match = _NUMBER.match(text)
+    bare = text.strip()
+    match = _NUMBER.match(bare.translate(_BETWEEN) if _GROUPED.fullmatch(bare) else bare)
     if match is None:
         return 0
-    number = float(match.group(1).replace("_", "")) * units.get(text.strip()[-1:].lower(), 1.0)
+    number = float(match.group(1)) * units.get(bare[-1:].lower(), 1.0)
     return int(min(number, _MOST)) if math.isfinite(number) else 0
 
 
