@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -451,7 +452,7 @@ def test_the_documented_interface_is_complete_and_documented():
 
 
 def test_the_example_of_the_documentation_runs(tmp_path, monkeypatch):
-    """As it stands in the package."""
+    """As it stands in the package and in docs/memory.md."""
     monkeypatch.chdir(tmp_path)
     example = (api.__doc__ or "").partition("\n\n")[2].partition("\nEvery error")[0]
     space: dict[str, Any] = {}
@@ -459,6 +460,10 @@ def test_the_example_of_the_documentation_runs(tmp_path, monkeypatch):
 
     assert [hit.key for hit in space["hits"]] == ["http/client.md"]
     assert space["hits"][0].snippet == "Use httpie 3."
+    written = (Path(__file__).parents[2] / "docs" / "memory.md").read_text(encoding="utf-8")
+    assert example in written
+    for problem in api.MemoryProblem.__subclasses__():
+        assert f"| `{problem.__name__}` |" in written
 
 
 def test_importing_a_part_imports_no_other(tmp_path):
