@@ -144,3 +144,25 @@ def test_a_file_that_cannot_be_written_is_named(person: Person) -> None:
     with pytest.raises(KeepthreadError, match="cannot be written"):
         deliver("text\n", str(person.project))
     assert list(person.project.iterdir()) == []
+
+
+def test_a_link_in_the_project_does_not_lead_out_of_it(person: Person) -> None:
+    """A clone's `notes.md` may lead to the shell's start file; a link of the user's own leads where it leads."""
+    precious, inside = person.home / "bashrc", person.project / "inside.md"
+    precious.write_text("mine")
+    inside.write_text("old")
+    folder = person.project / "docs"
+    folder.symlink_to(person.home)
+    for name, target in (("out.md", precious), ("within.md", inside)):
+        (person.project / name).symlink_to(target)
+    own = person.home / "own.md"
+    own.symlink_to(precious)
+    project = str(person.project)
+
+    for bad in (person.project / "out.md", folder / "bashrc", folder / "new"):
+        with pytest.raises(KeepthreadError, match="leads out of it"):
+            deliver("text\n", str(bad), project)
+    deliver("text\n", str(person.project / "within.md"), project)
+    assert (precious.read_text(), inside.read_text()) == ("mine", "text\n")
+    deliver("text\n", str(own), project)
+    assert precious.read_text() == "text\n" and own.is_symlink()

@@ -12,7 +12,7 @@ from keepthread.handoff.history import earlier
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.store import load, sessions
 from keepthread.host.config import load as load_config
-from keepthread.host.locations import config_dir, session_dir, state_dir
+from keepthread.host.locations import config_dir, project_root, session_dir, state_dir
 from keepthread.host.sessions import find_transcript
 from keepthread.launch import outlet_of
 from keepthread.ondemand import Format, Wish, make, shown, stored
@@ -142,16 +142,16 @@ def _named(name: str, session: str, env: Mapping[str, str], cwd: str) -> Handoff
     )
 
 
-def put(text: str, target: str, env: Mapping[str, str]) -> str:
+def put(text: str, target: str, env: Mapping[str, str], cwd: str) -> str:
     """Give a text to the clipboard ("clipboard") or to a file, and return in words where it is.
 
     Raises:
-        KeepthreadError: there is no clipboard, or the file cannot be written.
+        KeepthreadError: there is no clipboard, or the file cannot be written (`ondemand.deliver`).
     """
     from keepthread.host.clipboard import copy
     from keepthread.ondemand import deliver
 
     if target == "clipboard":
         return f"In the clipboard ({copy(text, env)})"
-    deliver(text, target)
+    deliver(text, target, project_root(env, cwd))
     return f"Written to {target}"

@@ -61,6 +61,7 @@ def handoff(
 ) -> None:
     """Take a handoff now: store it, and print it. With --from: carry another session's work over."""
     from keepthread.carried import carry, put
+    from keepthread.host.locations import project_root
     from keepthread.ondemand import Format, Wish, deliver
 
     env = dict(os.environ)
@@ -73,10 +74,10 @@ def handoff(
     if out is None and not target:
         say(text)
     if out is not None:
-        deliver(text, out)
+        deliver(text, out, project_root(env, os.getcwd()))
         say(f"Written to {out}")
     if target:
-        say(put(text, target, env))
+        say(put(text, target, env, os.getcwd()))
 
 
 def _taken(wish: Wish, form: Format, env: dict[str, str]) -> str:

@@ -26,6 +26,7 @@ from keepthread.handoff.user_secrets import user_secrets
 from keepthread.host.config import Config
 from keepthread.host.config import load as load_config
 from keepthread.host.locations import config_dir, project_root, state_dir
+from keepthread.host.named_file import behind_links
 from keepthread.host.sessions import find_transcript, newest_session
 from keepthread.launch import Task, outlet_of
 from keepthread.transcript.read import read_transcript
@@ -244,13 +245,13 @@ def _text(handoff: Handoff, form: Format, config: Config) -> str:
     return render_index(handoff, budget=config.index, shown=context)
 
 
-def deliver(text: str, path: str) -> None:
+def deliver(text: str, path: str, project: str = "") -> None:
     """Write a handoff to a file of its user's choosing, readable for nobody else.
 
     Raises:
-        KeepthreadError: the file cannot be written.
+        KeepthreadError: the file cannot be written, or a link in `project`, the project's folder, leads out of it.
     """
-    target = os.path.realpath(path)
+    target = behind_links(path, project)
     data = text.encode("utf-8", "replace")
     try:
         if os.path.exists(target) and not os.path.isfile(target):

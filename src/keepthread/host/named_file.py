@@ -1,0 +1,39 @@
+"""The file that a user names for a text, behind its links."""
+
+from __future__ import annotations
+
+import os
+
+from keepthread import platforms
+from keepthread.errors import KeepthreadError
+
+
+def behind_links(path: str, project: str) -> str:
+    """Return the file that a name of the user's leads to.
+
+    A user's own links are followed. Nobody vouches for those in a project, which may be a clone: `notes.md` there may
+    lead to the user's shell start file.
+
+    Args:
+        path: as it was typed; a relative one is one of the current folder.
+        project: the project's folder, "" for none.
+
+    Raises:
+        KeepthreadError: a link in the project leads out of it.
+    """
+    target = os.path.realpath(path)
+    if not project or platforms.is_within(target, platforms.real_place(project)):
+        return target
+    folder, name = os.path.split(os.path.abspath(path))
+    beside = os.path.join(platforms.real_place(folder), name)
+    tops = {os.path.abspath(project), platforms.real_place(project)}
+    if any(
+        platforms.is_within(one, top)
+        for one in (beside, os.path.join(folder, name))
+        for top in tops
+    ):
+        raise KeepthreadError(
+            f"{path!r} is a link in the project that leads out of it, to {target}",
+            "If that is where it shall go, name that file.",
+        )
+    return target
