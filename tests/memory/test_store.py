@@ -177,10 +177,14 @@ def test_a_secret_in_a_key_is_refused(memory):
         entry("\ud800"),
         entry(type="rule"),
         entry(expires="soon"),
+        entry(other=("type: user",)),
+        entry(other=("metadata:", "  type: user"), type=""),
+        entry(other=("---",)),
+        entry(other=("x: y\n---\nz",)),
     ],
 )
 def test_what_is_no_entry_is_not_stored(memory, bad):
-    """Empty, too long, malformed."""
+    """Empty, too long, malformed, or another one once it is read."""
     with pytest.raises(BadEntry):
         memory.add("a.md", bad)
 

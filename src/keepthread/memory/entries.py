@@ -191,7 +191,7 @@ def render(entry: Entry) -> str:
     """Return the text of an entry; `parse` returns the entry again.
 
     Raises:
-        BadEntry: a field of it is malformed.
+        BadEntry: a field of it is malformed, or `other` holds what is no foreign key.
     """
     head = []
     for key in FIELDS:
@@ -200,7 +200,12 @@ def render(entry: Entry) -> str:
             head.append(f"{key}: {_written(value)}")
     if not head and not entry.other and not _FENCE.fullmatch(entry.body.split("\n", 1)[0]):
         return entry.body
-    return "\n".join(["---", *head, *entry.other, "---", entry.body])
+    text = "\n".join(["---", *head, *entry.other, "---", entry.body])
+    if (
+        entry.other and parse(text)[1:] != entry[1:]
+    ):  # they would close the head, or say something of ours
+        raise BadEntry("'other' holds lines that are no foreign keys")
+    return text
 
 
 def _written(value: str) -> str:
