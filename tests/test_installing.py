@@ -184,6 +184,23 @@ def test_who_installs_and_uninstalls_before_any_session_has_nothing_left(desk: D
     assert "is kept" not in told
 
 
+@pytest.mark.parametrize("more", ["", "# mine\n", "KEEPTHREAD_ENGINE=facts\n"])
+def test_a_purge_takes_the_choice_of_a_session_memory_and_nothing_of_the_user_s(
+    desk: Desk, more: str
+) -> None:
+    env = desk.config / ".env"
+    desk.run("install")
+    desk.run("memory", "session", "on")
+    with env.open("a") as file:
+        file.write(more)
+    before = env.read_text()
+
+    assert (f"{env}, which holds" in desk.run("uninstall", "--purge", "--dry-run")) == (not more)
+    assert env.read_text() == before
+    desk.run("uninstall", "--purge")
+    assert (env.read_text() == before) if more else not env.exists()
+
+
 def test_a_purge_takes_the_lines_too(desk: Desk) -> None:
     """What tells of the projects goes with it, so it is looked at first."""
     desk.run("install")

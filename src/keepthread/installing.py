@@ -18,6 +18,7 @@ from keepthread.handoff import at_work, exclude
 from keepthread.handoff.document import forget_document, traces
 from keepthread.handoff.store import sessions
 from keepthread.host import (
+    env_file,
     install,
     locations,
     manifest,
@@ -32,6 +33,7 @@ from keepthread.host.profiles import applying
 
 _CONTEXT = 4 << 20  # bytes
 _NAMED = 10  # documents that are named
+_CHOICE = "KEEPTHREAD_SESSION_MEMORY"  # the one variable that a command writes
 
 
 class Trace(NamedTuple):
@@ -97,6 +99,7 @@ def uninstall_here(
     ]
     if not any(one.hooks for one in before if one.settings not in places):
         notes += _forgotten(left, dry_run=dry_run)
+    notes += _choice_gone(env, dry_run) if purge else []
     if notes and report.notes[:1] == [plan.NOTHING]:
         report = report._replace(notes=report.notes[1:])
     return report._replace(notes=[*report.notes, *notes])
@@ -164,6 +167,17 @@ def remove_line(
     gone = [one for one in before if one.settings == report.settings_path not in left]
     more = [note for one in gone for note in _let_in(one, dry_run)]
     return report._replace(notes=[*report.notes, *more])
+
+
+def _choice_gone(env: Mapping[str, str], dry_run: bool) -> list[str]:
+    """Remove a .env in which `memory session on` or `off` wrote the only line; return what was done."""
+    path = os.path.join(locations.config_dir(env), ".env")
+    if not env_file.holds_only(path, _CHOICE):
+        return []
+    if not dry_run:
+        with suppress(OSError):  # the system refuses, and it does no harm
+            os.unlink(path)
+    return [f"{path}, which holds {_CHOICE} only, {'would be ' * dry_run}removed"]
 
 
 def may_purge(env: Mapping[str, str], cwd: str, scope: str) -> str:

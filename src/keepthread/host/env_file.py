@@ -41,6 +41,15 @@ def set_variable(path: str, name: str, value: str) -> bool:
     return True
 
 
+def holds_only(path: str, name: str) -> bool:
+    """Return whether the file is what `set_variable` makes of none: one line of that name, and no link leads to it."""
+    try:
+        data = files.read_regular(path, _LIMIT)
+    except OSError:
+        return False
+    return re.fullmatch(rf"{re.escape(name)}=[\w-]+\n".encode(), data) is not None
+
+
 def _read(path: str) -> tuple[str, int | None]:
     """Return the text and the mode, None when there is no file."""
     try:
