@@ -99,11 +99,8 @@ def take(
     chosen = reason is not None
     if not _has_talk(transcript):  # there is nothing to ask a model about
         reason = reason or ("engine_facts" if transcript.items else "no_transcript")
-    before = index.before(transcript, previous) if index else None
-    handoff = _collect(job, transcript, previous, ordinal, before)
+    handoff = _collected(job, transcript, previous, ordinal, outlet.secrets, index)
     handoff["meta"]["reason"] = reason
-    searched = index.searched() if index else ()
-    handoff = without(handoff, transcript, outlet.secrets, before=before or (), searched=searched)
     if little and not chosen:  # too little is new to pay for a model call
         handoff["meta"]["reason"], handoff["meta"]["engine"] = "engine_facts", UPDATE
     if previous is not None:
@@ -124,8 +121,7 @@ def computed(
         previous: the last handoff of this session, or None.
         secrets: values to take out, beyond what patterns find.
     """
-    handoff = _collect(job, transcript, previous, _ordinal(transcript, previous))
-    handoff = without(handoff, transcript, secrets)
+    handoff = _collected(job, transcript, previous, _ordinal(transcript, previous), secrets)
     if previous is None:
         return handoff
     earlier = left_behind(previous, transcript)
@@ -291,13 +287,16 @@ def _ordinal(transcript: Transcript, previous: Handoff | None) -> int:
     return transcript.boundaries + 1
 
 
-def _collect(
+def _collected(
     job: Job,
     transcript: Transcript,
     previous: Handoff | None,
     ordinal: int,
-    before: Sequence[Item] | None = None,
+    secrets: Sequence[str],
+    index: Index | None = None,
 ) -> Handoff:
+    """Return what code computes of a transcript, redacted; an index tells what lies before its live part."""
+    before = index.before(transcript, previous) if index else None
     project = job.project or project_root({}, "", transcript.cwd) or transcript.cwd
     earlier: Sequence[Message] = ()
     if before is None and previous is None and transcript.boundary is not None:
@@ -321,7 +320,8 @@ def _collect(
         facts["user_messages"] = with_notes(facts["user_messages"], [note(job.note)])
     # The host's word: a file may hold the records of the session it was forked from, or none at all.
     handoff["meta"]["session_id"] = job.session_id
-    return handoff
+    searched = index.searched() if index else ()
+    return without(handoff, transcript, secrets, before=before or (), searched=searched)
 
 
 def _aliases(project: str, cwd: str) -> list[str]:
@@ -337,9 +337,8 @@ def _without_transcript(job: Job, outlet: Outlet, previous: Handoff | None) -> C
     if previous is not None:
         return Checkpoint(previous, fresh=False, new_tokens=None)
     empty = Transcript(path=job.transcript_path, size=0)
-    handoff = _collect(job, empty, None, 1)
+    handoff = _collected(job, empty, None, 1, outlet.secrets)
     handoff["meta"]["reason"] = "no_transcript"
-    handoff = cast(Handoff, redact.document(handoff, outlet.secrets))
     publish(handoff, outlet)
     return Checkpoint(handoff, fresh=True, new_tokens=None)
 
