@@ -145,28 +145,34 @@ def _refuse_foreign(top: str, common: str) -> None:
 
 def _refuse_links(top: str, folder: str, common: str, branch: str) -> None:
     """Raise when something that git would write through is a link: it would write elsewhere."""
-    own = ["HEAD", "index", "logs", "logs/HEAD", "info"]
-    shared = [
-        "config",
-        "objects",
-        "objects/pack",
-        "packed-refs",
-        "refs",
-        "refs/heads",
-        "refs/remotes",
-    ]
-    parts = branch.split("/")
-    for store in ("refs/heads", "logs/refs/heads"):
-        shared += ["/".join([store, *parts[: end + 1]]) for end in range(len(parts))]
-    shared += ["logs/refs", "logs/refs/heads", "logs/refs/remotes"]
-    for base, names in ((folder, own), (common, shared)):
-        for name in names:
-            path = os.path.join(base, *name.split("/"))
-            if os.path.islink(path):
-                raise KeepthreadError(
-                    f"In the repository {top} stands a link that git would write through: {path}",
-                    "Remove it, or use a fresh clone.",
-                )
+    for name in ("HEAD", "index", "logs/HEAD", "info"):
+        _refuse_link(top, folder, name)
+    for name in ("config", "packed-refs", f"refs/heads/{branch}", f"logs/refs/heads/{branch}"):
+        _refuse_link(top, common, name)
+    _refuse_link(top, common, "objects")
+    for name in os.listdir(os.path.join(common, "objects")):
+        _refuse_link(top, common, f"objects/{name}")
+
+
+def refuse_link_to(repository: Repository, ref: str) -> None:
+    """Raise when git would write a reference, or what it notes of its changes, through a link.
+
+    Raises:
+        KeepthreadError: with the link.
+    """
+    for name in (ref, f"logs/{ref}"):
+        _refuse_link(repository.top, repository.common, name)
+
+
+def _refuse_link(top: str, base: str, name: str) -> None:
+    path = base
+    for part in name.split("/"):
+        path = os.path.join(path, part)
+        if os.path.islink(path):
+            raise KeepthreadError(
+                f"In the repository {top} stands a link that git would write through: {path}",
+                "Remove it, or use a fresh clone.",
+            )
 
 
 def _refuse_under_way(top: str, folder: str) -> None:

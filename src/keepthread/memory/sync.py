@@ -29,7 +29,14 @@ from keepthread.memory.lock import locked
 from keepthread.memory.merging import Conflict as KeptBoth
 from keepthread.memory.merging import Plan, Skip, differing, merge
 from keepthread.memory.places import IGNORED, Place, ignore, open_memory
-from keepthread.memory.repository import Remote, Repository, find, redacted, remote_of
+from keepthread.memory.repository import (
+    Remote,
+    Repository,
+    find,
+    redacted,
+    refuse_link_to,
+    remote_of,
+)
 from keepthread.memory.sides import Here, Judged, There
 from keepthread.memory.store import Change, Memory
 from keepthread.memory.sync_report import Changes, Report
@@ -142,6 +149,8 @@ class _Sync:
 
     def _once(self, remote: Remote, branch: str, theirs: str) -> Report | None:
         """Merge with a commit of the remote; None when it moved meanwhile."""
+        if remote.name:
+            refuse_link_to(self._repository, _tracking(remote, branch))
         bound = agreed.bound_to(self._repository.top, remote.url, branch)
         path = os.path.join(self._options.place.beside(".sync"), f"agreed-{bound[:16]}.json")
         known = agreed.load(path, bound)
@@ -217,8 +226,7 @@ class _Sync:
         followed = index_file.follow(self._repository, self._bench, tip)
         self._notes += [note for note in followed if note not in self._notes]
         if remote.name and branch:
-            ref = f"refs/remotes/{remote.name}/{branch}"
-            self._repository.git.run("update-ref", ref, tip)
+            self._repository.git.run("update-ref", _tracking(remote, branch), tip)
 
     # A folder in the project's repository, or one without a remote.
 
@@ -360,6 +368,10 @@ class _Sync:
             sorted(self._authors),
             self._notes,
         )
+
+
+def _tracking(remote: Remote, branch: str) -> str:
+    return f"refs/remotes/{remote.name}/{branch}"
 
 
 def _sound(tree: There) -> dict[str, str]:
