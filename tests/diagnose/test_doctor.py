@@ -228,6 +228,19 @@ def test_a_status_line_whose_program_is_gone_is_named_and_mended(person: Person)
     assert "status line" not in faults(person)
 
 
+@pytest.mark.parametrize("name", ["log.jsonl", "install.lock", "settings.json"])
+def test_a_folder_in_the_place_of_a_file_is_named(name: str, person: Person) -> None:
+    """Nothing is logged then, or nothing installed any more."""
+    path = person.state / name
+    path.unlink(missing_ok=True)
+    path.mkdir(mode=0o700)
+    found = faults(person)["state folder"]
+
+    assert found["fix"] == f"Move it away: {path}"
+    path.rename(person.home / "away")
+    assert "state folder" not in faults(person)
+
+
 def test_folders_open_to_others_or_in_the_way_are_named(person: Person) -> None:
     """0700, and a folder."""
     person.state.chmod(0o755)

@@ -387,6 +387,18 @@ def test_a_held_lock_is_waited_for_and_then_named(
     assert host.settings.read_text() == "{}"
 
 
+def test_a_lock_that_is_an_empty_folder_is_no_lock(host: Host) -> None:
+    """As other programs make them, and a backup brings them back."""
+    lock = host.state / "install.lock"
+    lock.mkdir(parents=True)
+    host.install()
+    assert host.ours() == ONCE
+    host.uninstall()
+    (lock / "mine").mkdir(parents=True)
+    with pytest.raises(KeepthreadError, match="cannot be locked"):
+        host.install()
+
+
 def test_parallel_installs_leave_one_entry_and_no_reader_sees_half_a_file(host: Host) -> None:
     """S43: twenty processes at once, while a reader polls."""
     host.write('{\n  "a": 1\n}\n')

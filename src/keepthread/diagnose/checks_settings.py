@@ -16,6 +16,7 @@ from keepthread.host.manifest import Written
 from keepthread.host.scopes import place as place_of
 from keepthread.platforms import home, managed_settings
 
+_ALL_LEFT = "Nothing was changed. "  # who only looks is not told so
 _MILLISECONDS = 1_000  # a limit of so many seconds was meant otherwise
 _USUAL = {entry.script: entry.timeout for entry in (*ENTRIES, *OPTIONAL)}
 
@@ -24,7 +25,7 @@ def check(place: Place, files: Sequence[Settings]) -> Iterator[Check]:
     """Yield what is found about the settings `files`; when the user's cannot be read, only that."""
     broken = [one for one in files if one.problem]
     for one in broken:
-        yield finding("settings", False, one.problem, one.hint or INSTALL)
+        yield finding("settings", False, one.problem, one.hint.replace(_ALL_LEFT, "") or INSTALL)
     if broken and broken[0].scope == "user":
         return
     if not broken:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import stat
 import sys
@@ -21,6 +22,7 @@ from keepthread.host import doubles
 
 STATES = ("worker.json", "memory-state.json")  # of the processes that work on a session
 NOT_OURS = ("venv",)  # made by pip, with modes of its own
+_FILES = ("install.lock", "log.jsonl", "manifest.json", "settings.json")  # of the state folder
 _SEARCH = 0.3  # seconds for looking through what is stored: doctor is as fast with 10,000 sessions as with ten
 _NAMED = 5  # sessions that are named
 _LOOKED_AT = 50  # sessions, the newest
@@ -66,6 +68,11 @@ def newest_sessions(state: str) -> list[str]:
 def _writable(place: Place) -> Check:
     folders = [place.state, os.path.join(place.state, "sessions")]
     locked = [one for one in folders if os.path.exists(one) and not _may_write(one)]
+    names = [os.path.join(place.state, name) for name in _FILES]
+    odd = [path for path in names if os.path.lexists(path) and not os.path.isfile(path)]
+    if odd:
+        detail = f"no regular file, and one is needed there: {', '.join(odd)}"
+        return finding("state folder", False, detail, f"Move it away: {' '.join(odd)}")
     if not locked:
         return finding("state folder", True, f"{place.state} is writable")
     told = " ".join(locked)
@@ -83,7 +90,7 @@ def _owned(place: Place, status: os.stat_result) -> Check:
     if status.st_uid == own:
         return finding(name, True, f"{place.state} is yours")
     detail = f"{place.state} belongs to user {status.st_uid}, and you are user {own}"
-    return finding(name, False, detail, f"sudo chown -R {own} {place.state}")
+    return finding(name, False, detail, f"sudo chown -R {own} {shlex.quote(place.state)}")
 
 
 def _private(place: Place, newest: Sequence[str]) -> Check:

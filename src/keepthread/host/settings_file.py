@@ -14,9 +14,13 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from keepthread import files
 from keepthread.errors import KeepthreadError
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 LIMIT = 64 << 20
 LOCK_WAIT = 10.0
@@ -153,24 +157,36 @@ def locked(state: str) -> Iterator[None]:
     path = os.path.join(state, "install.lock")
     try:
         lock = FileLock(path, timeout=LOCK_WAIT, mode=0o600)
-        for _ in range(_LOCK_TRIES):
-            files.make_private(state)
-            with suppress(FileNotFoundError):  # an uninstall took the folder away in this moment
-                lock.acquire()
-                break
-        else:
-            lock.acquire()
+        _acquire(lock, path)
     except Timeout:
         raise KeepthreadError(
             f"Another install or uninstall is running: {path} is locked",
             "Wait for it, or end it, and try again.",
         ) from None
     except (OSError, NotImplementedError) as error:
-        raise KeepthreadError(f"{path} cannot be locked: {error}") from error
+        raise KeepthreadError(
+            f"{path} cannot be locked: {getattr(error, 'strerror', '') or error}",
+            "It should be a file, in a folder that you may write to.",
+        ) from error
     try:
         yield
     finally:
         lock.release()
+
+
+def _acquire(lock: FileLock, path: str) -> None:
+    for tries in range(_LOCK_TRIES):
+        files.make_private(os.path.dirname(path))
+        with suppress(
+            OSError
+        ):  # an empty folder, as other programs' locks are, come back with a backup
+            os.rmdir(path)
+        try:
+            lock.acquire()
+            return
+        except FileNotFoundError:  # an uninstall took the folder away in this moment
+            if tries == _LOCK_TRIES - 1:
+                raise
 
 
 def backups(path: str) -> list[str]:
