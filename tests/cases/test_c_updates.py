@@ -164,6 +164,25 @@ def test_c3_an_ask_that_was_worked_on_and_ended_is_not_told_again(world):
     assert "An earlier ask" not in shown
 
 
+@pytest.mark.parametrize("rule", ["use tabs, never spaces", "antworte auf Deutsch"])
+def test_c3_a_rule_typed_between_two_compactions_hides_no_ask_and_is_told_once(world, rule):
+    file = world.session(talk=False)
+    file.user("Write src/parser.py with parse_line.")
+    file.write(f"{file.cwd}/src/parser.py")
+    compacted(world, file)
+    file.user(QUOTED)
+    file.assistant(PLANNED)
+    file.user(rule)
+    compacted(world, file)
+    file.edit(f"{file.cwd}/src/parser.py")
+    shown = compacted(world, file)
+
+    assert QUOTED in shown
+    assert f"An earlier ask, perhaps still open: {rule}" not in shown
+    assert f"Since then: {QUOTED}" in world.handoff()["task"]
+    assert [each["text"] for each in world.handoff()["constraints"]["rules"]] == [rule]
+
+
 WAYS = {
     "record": lambda file, text: file.command("/handoff", text),
     "typed": lambda file, text: file.user(f"/handoff {text}"),

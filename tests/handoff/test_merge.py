@@ -424,3 +424,24 @@ def test_marking_never_piles_up(text: str) -> None:
     marked = aged(aged(text, "2026-11-01T10:00:00Z", NOW), NOW, NOW)
     assert marked.count("(from the handoff") <= 1
     assert unmarked(marked) == text.strip() or not text.strip()
+
+
+def test_a_rule_taken_back_is_brought_in_again_by_neither_the_model_nor_the_last_handoff() -> None:
+    old, back = said("Never use curl."), said("forget what I said about curl", "u2")
+    partial = make_partial(
+        constraints={"rules": [back]}, facts={"user_messages": [old, back], "pending_ask": back}
+    )
+    previous = make_handoff(constraints={"rules": [old, said("Never push.", "u0")]})
+
+    merged = completed(partial, make_answer(rules=["Never use curl."]))
+    carried = carry(partial, previous, now="2026-11-01T12:00:00Z")
+
+    assert [rule["text"] for rule in merged["constraints"]["rules"]] == [back["text"]]
+    assert [rule["text"] for rule in carried["constraints"]["rules"]] == [
+        back["text"],
+        "Never push.",
+    ]
+
+
+def said(text: str, source: str = "u1") -> dict[str, str]:
+    return {"text": text, "source": source}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import cast
 
+from keepthread.handoff.facts.withdrawn import is_withdrawn, subjects
 from keepthread.handoff.kept_words import earlier
 from keepthread.handoff.kept_words import said as typed_then
 from keepthread.handoff.model import (
@@ -223,9 +224,13 @@ def _typed(partial: Handoff) -> list[Sourced]:
 
 
 def _joined_rules(first: Sequence[Sourced], second: Sequence[Sourced]) -> list[Sourced]:
-    """Return both lists; a rule that stands word for word within a short one already there adds nothing."""
+    """Return both lists; a rule that stands word for word within a short one already there adds nothing.
+
+    What the first list takes back is not brought in again by the second.
+    """
     kept: list[Sourced] = []
-    for rule in [*first, *second]:
+    taken = subjects(entry["text"] for entry in first)
+    for rule in [*first, *(entry for entry in second if not is_withdrawn(entry["text"], taken))]:
         held = [entry["text"] for entry in kept if len(entry["text"]) <= 600]
         if rule["text"].strip() and not any(_within(rule["text"], text) for text in held):
             kept.append(rule)

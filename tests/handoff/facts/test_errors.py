@@ -5,6 +5,7 @@ import pytest
 from keepthread.handoff.facts import commands, errors
 from keepthread.handoff.facts.paths import Paths
 from tests.handoff.facts.talk import PROJECT, Talk
+from tests.support.handoffs import make_handoff
 
 
 def standing(talk: Talk) -> list[tuple[str, str]]:
@@ -33,6 +34,10 @@ def test_a_failure_stands_until_the_same_command_succeeds():
         ("pytest tests/test_a.py -k x", "pytest tests/test_a.py -q", False),
         ("pytest tests/test_a.py", "pytest tests/test_b.py", True),
         ("pytest", "pytest tests/test_a.py", True),
+        ("pytest", "pytest -k footer", True),
+        ("pytest tests/test_a.py", "pytest tests/test_a.py tests/test_b.py", False),
+        ("pytest tests/test_a.py tests/test_b.py", "pytest tests/test_a.py", True),
+        ("go test ./...", "go test ./... -run TestOne", True),
         ("git push", "git push --set-upstream origin main", False),
         ("docker compose up -d", "docker compose ps", True),
         ("python3 run.py --a", "python3 run.py --b", False),
@@ -137,3 +142,35 @@ def test_one_off_scripts_that_failed_long_ago_have_been_given_up():
         talk.reply("thinking")
 
     assert [what for what, _ in standing(talk)] == ["cargo test"]
+
+
+def test_a_wider_run_that_failed_stands_for_the_narrower_one_before_it():
+    talk = Talk()
+    talk.fail("pytest tests/test_a.py", "1 failed in 0.1s")
+    talk.fail("pytest", "2 failed in 0.1s")
+
+    assert [what for what, _ in standing(talk)] == ["pytest"]
+
+
+@pytest.mark.parametrize(
+    ("since", "carried"),
+    [
+        ([], True),
+        ([("ruff check", "All checks passed!")], True),
+        ([("pytest tests/test_a.py", "1 passed in 0.1s")], True),
+        ([("pytest -q", "9 passed in 0.1s")], False),
+    ],
+)
+def test_a_failed_check_of_the_previous_handoff_stands_until_a_run_settles_it(since, carried):
+    told = {"what": "pytest -q", "error": "1 failed in 0.1s", "source": "u1"}
+    other = {"what": "python3 one_off.py", "error": "boom", "source": "u2"}
+    previous = make_handoff(
+        meta={"generated_at": "2026-11-01T10:00:00Z"}, facts={"errors": [told, other]}
+    )
+    talk = Talk()
+    for command, output in since:
+        talk.bash(command, output)
+    left = errors.carried(previous, commands.runs(talk.items), "2026-11-01T13:00:00Z")
+
+    aged = {**told, "error": "1 failed in 0.1s (from the handoff 3 h ago)"}
+    assert left == ([aged] if carried else [])

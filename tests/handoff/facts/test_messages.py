@@ -296,3 +296,26 @@ def test_a_choice_that_was_offered_leaves_the_ask_as_it_is(answer: str):
     talk.user(f"What next? -> {answer}", via="answer")
 
     assert pending(talk) == "Review the sharing code"
+
+
+@pytest.mark.parametrize(
+    "rule", ["Use tabs, never spaces.", "Antworte auf Deutsch.", "forget what I said about curl"]
+)
+def test_a_rule_given_in_between_hides_neither_the_ask_nor_the_task(rule: str):
+    talk = Talk()
+    talk.user("Move the importer behind the queue")
+    talk.edit("/home/dev/proj/a.py")
+    talk.reply("The importer is moved, the queue is next.")
+    talk.user(rule)
+    talk.edit("/home/dev/proj/b.py")
+
+    assert pending(talk) == f"Move the importer behind the queue\n\n{rule}"
+    ask = messages.pending(talk.items)
+    assert next_steps(talk.items, [], ask, None, answered=False) == [
+        "Move the importer behind the queue"
+    ]
+    assert messages.task(talk.items[3:], [message_of("Rename the queue")]) == "Rename the queue"
+
+
+def message_of(text: str) -> Message:
+    return Message("user", "prompt", text, Place(1, "u1"))

@@ -17,9 +17,11 @@ _TASK = 1_200
 
 def task(own: str, previous: Handoff) -> str:
     """Return the session's task, and what the user has asked for since the previous handoff."""
-    first = unmarked(previous["task"].partition(_SINCE)[0])[:_TASK]
+    first, since, later = unmarked(previous["task"]).partition(_SINCE)
+    first = unmarked(first)[:_TASK]
     if not first:
         return own
+    own = own or (later if since else "")
     return first if not own or own == first else f"{first}{_SINCE}{own}"
 
 

@@ -33,6 +33,7 @@ from keepthread.handoff.model import (
     Meta,
     Outcome,
     RuledOut,
+    StandingError,
     Todo,
     Trigger,
 )
@@ -171,15 +172,17 @@ def _facts(
     said = with_notes([*before, *messages.said(whole), *kept], fresh)
     plan = tasks.plan(base.items)
     names = base.ranking.best
+    left: list[StandingError] = []
     if previous is not None:
         plan = plan or previous["facts"]["plan"]
+        left = errors.carried(previous, base.runs, base.now)
         names = carry.identifiers(names, previous, identifiers.MOST)
     return {
         "pending_ask": messages.pending(base.items, before),
         "user_messages": said,
         "commands": commands.ranked(base.runs, len(base.items)),
         "last_check": commands.last_check(base.runs),
-        "errors": errors.standing(base.items, base.runs, paths),
+        "errors": [*errors.standing(base.items, base.runs, paths), *left][: errors.MOST],
         "todos": base.todos,
         "plan": plan,
         "answers": messages.answers(whole),

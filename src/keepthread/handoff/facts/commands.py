@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from keepthread.handoff.facts import calls, checks, shell
 from keepthread.handoff.facts.shell import Piece
@@ -15,6 +15,9 @@ MOST = 60
 _LONGEST = 300
 _NONE: Mapping[str, Outcome] = {}
 _EVERYTHING = frozenset((".", "./...", "...", "src", "tests", "test"))
+_PICKING = word_set(
+    "-k -m -t -g --filter --grep -run --run --testNamePattern --test-name-pattern --tests --only"
+)
 _LOOKING = word_set(
     """ls cat grep rg find head tail echo pwd wc which tree file stat sed awk less more sort uniq cut diff du df ps env
     printenv date whoami type test true false sleep cd pushd popd bat fd jq xxd tr basename dirname realpath readlink
@@ -79,6 +82,7 @@ class Run:
         tool: the check it runs, "" when it is none.
         check: the simple command that runs it.
         targets: the files, folders and packages that check was narrowed to.
+        picks: the options by which it ran some tests only.
         result: what the check came to, in one line.
     """
 
@@ -95,6 +99,7 @@ class Run:
         self.tool = ""
         self.check = ""
         self.targets: frozenset[str] = frozenset()
+        self.picks: frozenset[str] = frozenset()
         self.result = ""
         self.source = ""
 
@@ -190,6 +195,7 @@ def _run(call: Call, command: str, at: int, ended: Mapping[str, Outcome]) -> Run
         if run.tool:
             run.check = " ".join(piece.words)
             run.targets = frozenset(filter(_is_target, piece.words[1:]))
+            run.picks = frozenset(_picks(piece.words[1:]))
             break
     if call.result is not None:
         run.source = source(call.result.place)
@@ -211,6 +217,14 @@ def _hides_exit_code(command: str, check: str) -> bool:
     """Return whether the exit code may be another program's: `pytest | tail` ends with that of tail."""
     start = max(command.find(check.split(" ", 1)[0]), 0)
     return any(mark in command[start:].replace("||", "|") for mark in ("|", ";", "\n"))
+
+
+def _picks(words: Sequence[str]) -> Iterator[str]:
+    """Yield the options that pick some of a check's tests by name."""
+    for at, word in enumerate(words):
+        option, _, value = word.partition("=")
+        if option in _PICKING:
+            yield f"{option} {value or ' '.join(words[at + 1 : at + 2])}"
 
 
 def _is_target(word: str) -> bool:

@@ -11,10 +11,12 @@ from keepthread.handoff.facts.commands import Run
 from keepthread.handoff.facts.paths import Paths
 from keepthread.handoff.facts.shell import shown
 from keepthread.handoff.facts.text import lazy, source
-from keepthread.handoff.model import StandingError
-from keepthread.transcript.model import Call, Item
+from keepthread.handoff.model import Handoff, StandingError
+from keepthread.handoff.wording import aged
+from keepthread.transcript.model import Call, Item, Place
 
 MOST = 8
+_MOST_CARRIED = 3
 _FRESH = 40  # items; older failures of one-off scripts have been given up
 _LONGEST = 400
 _HARMLESS = lazy(
@@ -63,6 +65,32 @@ def standing(items: Sequence[Item], every: Sequence[Run], paths: Paths) -> list[
     return [failure.error for failure in latest[:MOST]]
 
 
+def carried(previous: Handoff, every: Sequence[Run], now: str) -> list[StandingError]:
+    """Return the failed checks of the previous handoff that no run since has settled or repeated, with their age."""
+    written = previous["meta"]["generated_at"]
+    found: list[StandingError] = []
+    for error in previous["facts"]["errors"]:
+        failed = _run_of(error)
+        if failed is None or any(_settles(run, failed) for run in every):
+            continue
+        found.append({**error, "error": aged(error["error"], written, now)})
+    return found[:_MOST_CARRIED]
+
+
+def _run_of(error: StandingError) -> Run | None:
+    """Return the check that an error of an earlier handoff tells of, None when it is none or not told whole."""
+    told = Call("", "Bash", {"command": error["what"]}, Place(0, ""))
+    run = next(iter(commands.runs([told])), None)
+    whole = run is not None and bool(run.tool) and not error["what"].endswith("…")
+    return run if whole else None
+
+
+def _settles(run: Run, failed: Run) -> bool:
+    if run.outcome not in ("ok", "failed"):
+        return False
+    return run.key == failed.key or _covers(run, failed)
+
+
 def telling(text: str, limit: int = _LONGEST) -> str:
     """Return the lines of an error output that tell most, in their order, within `limit` characters."""
     text = _TAG.sub("", text).strip()
@@ -96,6 +124,9 @@ def _shell_failures(every: Sequence[Run]) -> list[Failure]:
             for key in [key for key, failed in open_runs.items() if _clears(run, failed)]:
                 del open_runs[key]
         elif run.outcome == "failed" and not _harmless_run(run):
+            # What the newer run covers is as it says now.
+            for key in [key for key, failed in open_runs.items() if _covers(run, failed)]:
+                del open_runs[key]
             open_runs.pop(run.key, None)
             open_runs[run.key] = run
     return [Failure(run.at, _run_error(run), lasting=_lasts(run)) for run in open_runs.values()]
@@ -123,8 +154,14 @@ def _clears(run: Run, failed: Run) -> bool:
     if run.key == failed.key:
         return True
     if failed.tool:
-        return run.tool == failed.tool and run.targets <= failed.targets
+        return _covers(run, failed)
     return bool(failed.families) and failed.families <= run.families
+
+
+def _covers(run: Run, failed: Run) -> bool:
+    """Return whether a run is the same check, of everything or at least of what the other one looked at."""
+    same = bool(failed.tool) and run.tool == failed.tool and run.picks <= failed.picks
+    return same and (not run.targets or (bool(failed.targets) and failed.targets <= run.targets))
 
 
 def _harmless_run(run: Run) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from keepthread.handoff.facts import calls
 from keepthread.handoff.facts.confirmations import goes_on, is_bare
+from keepthread.handoff.facts.rules import only_binds
 from keepthread.handoff.facts.text import as_dict, as_list, as_text, head_tail, one_line, source
 from keepthread.handoff.kept_words import note
 from keepthread.handoff.model import Given, Rejection, RuledOut, Sourced, Todo
@@ -46,8 +47,8 @@ def is_substantial(message: Message) -> bool:
 
 
 def names_work(text: str) -> bool:
-    """Return whether the words of an ask say what is wanted, beyond yes and go on."""
-    return not is_bare(text) and not goes_on(text)
+    """Return whether the words of an ask say what is wanted, beyond yes, go on and rules."""
+    return not is_bare(text) and not goes_on(text) and not only_binds(text)
 
 
 def said(items: Sequence[Item]) -> list[Sourced]:
@@ -80,9 +81,9 @@ def notes(items: Sequence[Item]) -> list[Sourced]:
 def pending(items: Sequence[Item], before_live: Sequence[Sourced] = ()) -> Sourced | None:
     """Return the last ask that is not answered in full; when all are, the last one.
 
-    An ask that only says yes stands with the proposal it confirms; one that only says to go on, also with the ask it
-    goes on with. What was queued while the agent worked, or said after an interruption, stands with the ask it belongs
-    to; so does what the user answered since in words of their own.
+    An ask that only says yes stands with the proposal it confirms; one that only says to go on, or gives a rule, also
+    with the ask it goes on with. What was queued while the agent worked, or said after an interruption, stands with
+    the ask it belongs to; so does what the user answered since in words of their own.
 
     Args:
         items: the live part.
@@ -123,7 +124,7 @@ def _own_answer(items: Sequence[Item], since: int) -> str:
     for given in answers(items[since:])[-1:]:
         answer = given["answer"]
         chosen = {answer} <= offered or set(answer.split(", ")) <= offered
-        if not chosen and names_work(answer):
+        if not chosen and not is_bare(answer):
             return f"{ANSWERED}{one_line(given['question'], 200)} — {answer})"
     return ""
 
@@ -131,10 +132,11 @@ def _own_answer(items: Sequence[Item], since: int) -> str:
 def _gone_on_with(
     asks: Sequence[tuple[int, Message]], items: Sequence[Item], before: Sequence[Sourced]
 ) -> list[str]:
-    """Return the ask that the last of these only says to go on with, as a list; [] when it says what it wants."""
+    """Return the ask that the last of these only says to go on with, or how to do; [] when it says what it wants."""
     at, message = asks[-1]
     proposal = _proposal(items, at)
     on = goes_on(message.text) and not proposal.rstrip("*_ ").endswith(("?", "？"))
+    on = on or only_binds(message.text)
     if not on and not (is_bare(message.text) and not proposal):
         return []
     for _, ask in reversed(asks[:-1]):

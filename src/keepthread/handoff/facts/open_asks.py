@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from keepthread.handoff.facts import calls
 from keepthread.handoff.facts.confirmations import goes_on, is_bare
+from keepthread.handoff.facts.rules import only_binds
 from keepthread.handoff.facts.text import head_tail, one_line
 from keepthread.handoff.kept_words import as_earlier, earlier, said
 from keepthread.handoff.merge import speaks_of
@@ -50,14 +51,14 @@ def _open(previous: Handoff) -> list[Sourced]:
     )
     if waiting and changed and previous["meta"]["status"] == "partial":
         return []
-    return [ask for ask in said(previous["facts"]["user_messages"]) if _asks(ask["text"])][
-        -_RECENT:
-    ]
+    refusals = {one_line(entry["words"], _LONGEST) for entry in previous["facts"]["rejections"]}
+    asks = [ask for ask in said(previous["facts"]["user_messages"]) if _asks(ask["text"])]
+    return [ask for ask in asks if one_line(ask["text"], _LONGEST) not in refusals][-_RECENT:]
 
 
 def _asks(text: str) -> bool:
     bare = text.strip()
-    if is_bare(bare) or goes_on(bare) or bare.startswith("/"):
+    if is_bare(bare) or goes_on(bare) or only_binds(bare) or bare.startswith("/"):
         return False
     return (len(bare) >= _LEAST or not bare.isascii()) and not bare.endswith(("?", "？"))
 

@@ -20,6 +20,7 @@ from keepthread.handoff.facts.rule_words import (
 )
 from keepthread.handoff.facts.statements import is_statement
 from keepthread.handoff.facts.text import (
+    all_sentences,
     head_tail,
     lazy,
     prose_lines,
@@ -27,7 +28,7 @@ from keepthread.handoff.facts.text import (
     source,
     units,
 )
-from keepthread.handoff.facts.withdrawn import is_meant, subject, takes_back
+from keepthread.handoff.facts.withdrawn import is_withdrawn, subject, takes_back
 from keepthread.handoff.model import Sourced
 from keepthread.transcript.model import Item, Message
 from keepthread.transcript.wording import is_local_command
@@ -94,7 +95,11 @@ def rules(
         if isinstance(item, Message) and item.via in _VIAS:
             order += 1
             found += _in_message(item, order, corrects=_after_refusal(last))
-            withdrawn += ((order, subject(each)) for each in _parts(item.text) if takes_back(each))
+            withdrawn += (
+                (order, subject(each))
+                for each in all_sentences(item.text[:_READ])
+                if takes_back(each)
+            )
         last = item
     found += [
         _Rule(4 if _binds(entry["text"]) else _STATED, -at, entry["text"], entry["source"])
@@ -106,26 +111,32 @@ def rules(
     kept: dict[str, Sourced] = {}
     for rule in found:
         kept.setdefault(_key(rule.text), {"text": rule.text, "source": rule.source})
-    return _bounded(_without_parts(list(kept.values())), {_key(rule["text"]) for rule in previous})
-
-
-def _parts(text: str) -> list[str]:
-    return [part for line in text[:_READ].splitlines() for part in sentences(line)]
+    return _bounded(
+        _withoutall_sentences(list(kept.values())), {_key(rule["text"]) for rule in previous}
+    )
 
 
 def _standing(rule: _Rule, withdrawn: Sequence[tuple[int, frozenset[str]]]) -> list[_Rule]:
     """Return the rule, or of one that was taken back in part the sentences that still bind."""
     later = [meant for order, meant in withdrawn if order > rule.order and meant]
-    parts = _parts(rule.text) if later else []
-    kept = [
-        part
-        for part in parts
-        if takes_back(part) or not any(is_meant(part, each) for each in later)
-    ]
+    parts = all_sentences(rule.text) if later else []
+    kept = [part for part in parts if not is_withdrawn(part, later)]
     if len(kept) == len(parts):
         return [rule]
     english = is_english(rule.text)
     return [rule._replace(text=part) for part in kept if strength(part, english=english)]
+
+
+def only_binds(text: str) -> bool:
+    """Return whether a typed message only gives rules, or takes some back, and asks for nothing to be done now."""
+    bare = text.strip()
+    if not bare or units(bare) >= SHORT:
+        return False
+    english = is_english(bare)
+    return all(
+        _strength(part, english=english) == 3 or (is_terse(part) and not is_question(part))
+        for part in all_sentences(bare)
+    )
 
 
 def _bounded(found: list[Sourced], known: set[str]) -> list[Sourced]:
@@ -194,13 +205,13 @@ def _statements(text: str) -> list[str]:
 
 def _binds(text: str) -> bool:
     english = is_english(text)
-    return any(_sentence_binds(part, english=english) for part in _parts(text))
+    return any(_sentence_binds(part, english=english) for part in all_sentences(text))
 
 
 def _rank_of_short(message: Message, text: str, corrects: bool) -> int:
     """Return 1 (binds plainly), 2 (perhaps, or corrects), 3 (weakly, or not to be told), or 0 when it is no rule."""
     english = is_english(text)
-    parts = _parts(text)
+    parts = all_sentences(text)
     best = max((_strength(part, english=english) for part in parts), default=0)
     if best >= 2:
         return 4 - best
@@ -286,7 +297,7 @@ def _key(text: str) -> str:
     return "".join(character for character in text.casefold() if character.isalnum()) or text
 
 
-def _without_parts(found: list[Sourced]) -> list[Sourced]:
+def _withoutall_sentences(found: list[Sourced]) -> list[Sourced]:
     """Leave out a rule that stands word for word within another, shorter than 600 characters."""
     keys = [f" {' '.join(_WORD.findall(entry['text'].casefold()))} " for entry in found]
     return [

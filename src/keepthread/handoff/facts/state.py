@@ -9,6 +9,7 @@ from keepthread.handoff.facts import calls
 from keepthread.handoff.facts.confirmations import goes_on
 from keepthread.handoff.facts.messages import ANSWERED, PROPOSED
 from keepthread.handoff.facts.open_asks import WAITING
+from keepthread.handoff.facts.rules import only_binds
 from keepthread.handoff.facts.text import as_dict, as_text, lazy, one_line, sentences, unique
 from keepthread.handoff.model import Check, Sourced, Todo
 from keepthread.transcript.model import Call, Item, Message, Note
@@ -129,12 +130,12 @@ def next_steps(
 
 
 def _asked(text: str) -> str:
-    """Return what an ask is about: what was answered since, or for "go on" the ask it goes on with or the proposal."""
+    """Return what an ask is about: what was answered since; for "go on" or a rule, what it goes on with."""
     ask, _, answer = text.partition(ANSWERED)
     if answer:
         return answer.partition(" — ")[2].removesuffix(")")
     first, _, rest = ask.partition("\n\n")
-    if goes_on(rest.partition("\n")[0]):
+    if rest and all(goes_on(each) or only_binds(each) for each in rest.split("\n\n")):
         return first
     word, _, proposal = text.partition(PROPOSED)
     return proposal.removesuffix(")") if proposal and goes_on(word) else text

@@ -99,6 +99,11 @@ def sentences(line: str) -> list[str]:
     return [part.strip() for part in _SENTENCE_END.split(line) if part and part.strip()]
 
 
+def all_sentences(text: str) -> list[str]:
+    """Return the sentences of a text of several lines, in order."""
+    return [part for line in text.splitlines() for part in sentences(line)]
+
+
 def unique(texts: list[str], limit: int) -> list[str]:
     """Return the first `limit` different non-empty texts, in order."""
     return [text for text in dict.fromkeys(texts) if text][:limit]

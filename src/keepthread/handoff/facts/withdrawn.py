@@ -7,9 +7,10 @@ by the words that both share.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 
 from keepthread.handoff.facts.rule_words import is_question
-from keepthread.handoff.facts.text import lazy, word_set
+from keepthread.handoff.facts.text import all_sentences, lazy, word_set
 
 _LONGEST = 400
 _SHARE = 0.6  # of the words that say what is meant
@@ -100,6 +101,18 @@ def takes_back(sentence: str) -> bool:
 def subject(sentence: str) -> frozenset[str]:
     """Return the words of a sentence that say what it takes back; empty when it only points."""
     return frozenset(word for word in _words(sentence[:_LONGEST]) if word not in _COMMON)
+
+
+def subjects(texts: Iterable[str]) -> list[frozenset[str]]:
+    """Return what the texts take back."""
+    found = (part for text in texts for part in all_sentences(text) if takes_back(part))
+    return [meant for meant in map(subject, found) if meant]
+
+
+def is_withdrawn(text: str, taken: Sequence[frozenset[str]]) -> bool:
+    """Return whether a sentence of the text is among what was taken back."""
+    parts = all_sentences(text) if taken else []
+    return any(is_meant(part, each) for part in parts if not takes_back(part) for each in taken)
 
 
 def is_meant(rule: str, meant: frozenset[str]) -> bool:
