@@ -46,7 +46,7 @@ def locked(
         with _locked_portably(os.path.join(directory.path, NAME), wait):
             yield
         return
-    fd = _acquired(directory.fd, wait, waiting)
+    fd = _acquired(directory, wait, waiting)
     try:
         with suppress(OSError):  # a full disk: who waits is not told, that is all
             _introduce(fd)
@@ -57,11 +57,11 @@ def locked(
         os.close(fd)  # closing lets go of the lock
 
 
-def _acquired(root: int, wait: float, waiting: Callable[[str], None] | None) -> int:
+def _acquired(directory: Directory, wait: float, waiting: Callable[[str], None] | None) -> int:
     until = time.monotonic() + wait
     told = waiting is None
     while True:
-        fd = _opened(root)
+        fd = _opened(directory)
         try:
             while not _try(fd):
                 if time.monotonic() >= until:
@@ -70,7 +70,7 @@ def _acquired(root: int, wait: float, waiting: Callable[[str], None] | None) -> 
                     told = True
                     waiting(_holder(fd))
                 time.sleep(random.uniform(0.002, 0.02))  # noqa: S311  # not in step with the others
-            if _still_named(fd, root):
+            if _still_named(fd, directory.fd):
                 return fd
         except BaseException:
             os.close(fd)
@@ -80,14 +80,15 @@ def _acquired(root: int, wait: float, waiting: Callable[[str], None] | None) -> 
         )  # somebody removed it or put another in its place: whoever waits there would not see us
 
 
-def _opened(root: int) -> int:
+def _opened(directory: Directory) -> int:
     flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        fd = os.open(NAME, flags, files.PRIVATE_FILE, dir_fd=root)
+        fd = os.open(NAME, flags, files.PRIVATE_FILE, dir_fd=directory.fd)
     except OSError as problem:
         if problem.errno in (errno.ELOOP, errno.EMLINK, errno.EISDIR, errno.ENXIO):
             raise Unsafe(NAME, "a link or no plain file", "Remove it.") from problem
-        raise OSError(problem.errno, problem.strerror, NAME) from problem
+        path = os.path.join(directory.path, NAME)
+        raise OSError(problem.errno, problem.strerror, path) from problem
     if reason := what_is(os.fstat(fd)):  # what its holder writes would land in the other file
         os.close(fd)
         raise Unsafe(NAME, reason, "Remove it.")
