@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,21 +22,11 @@ def names(host: Host) -> list[str]:
 
 def test_a_command_is_written_private_with_the_program_in_it(host: Host) -> None:
     """The placeholder becomes the absolute path, quoted where the shell needs it."""
-    host.install(program="/opt/my venv/bin/keepthread")
+    host.install(python="/opt/my venv/bin/python")
     path = host.folder / "commands" / "handoff.md"
 
-    assert "!`'/opt/my venv/bin/keepthread' handoff`" in path.read_text()
+    assert "!`'/opt/my venv/bin/python' -I -m keepthread handoff`" in path.read_text()
     assert path.stat().st_mode & 0o777 == 0o600
-
-
-def test_the_program_is_the_one_beside_the_interpreter(host: Host) -> None:
-    """Unless another is given."""
-    host.install()
-
-    assert (
-        "!`/opt/keepthread/venv/bin/keepthread handoff`"
-        in (host.folder / "commands" / "handoff.md").read_text()
-    )
 
 
 def test_a_commands_folder_that_we_created_goes_with_its_last_command(host: Host) -> None:
@@ -57,8 +50,8 @@ def test_a_command_of_the_users_own_is_left_alone(host: Host) -> None:
 
     assert names(host) == ["handoff.md", "keepthread-handoff.md"]
     assert "/handoff is yours; ours is /keepthread-handoff" in report.notes
-    host.install(program="/new/keepthread")
-    assert "/new/keepthread" in (mine.parent / "keepthread-handoff.md").read_text()
+    host.install(python="/new/python")
+    assert "/new/python" in (mine.parent / "keepthread-handoff.md").read_text()
     host.uninstall()
     assert names(host) == ["handoff.md"]
     assert mine.read_text() == "my own\n"
@@ -139,7 +132,7 @@ def test_what_is_no_file_is_not_ours(host: Host, kind: str) -> None:
 
 def test_every_bundled_command_carries_the_marker_and_no_placeholder_is_left() -> None:
     """Without it, an upgrade would not know it again."""
-    texts = commands.bundled(resources.folder("commands"), "/opt/keepthread")
+    texts = commands.bundled(resources.folder("commands"), "/opt/python")
 
     assert "handoff.md" in texts
     for text in texts.values():
@@ -152,8 +145,8 @@ def test_backslashes_of_windows_become_slashes(tmp_path: Path) -> None:
     """Git Bash takes a backslash for an escape."""
     (tmp_path / "x.md").write_text(commands.PROGRAM)
 
-    assert commands.bundled(str(tmp_path), r"C:\v\Scripts\keepthread.exe") == {
-        "x.md": b"C:/v/Scripts/keepthread.exe"
+    assert commands.bundled(str(tmp_path), r"C:\v\Scripts\python.exe") == {
+        "x.md": b"C:/v/Scripts/python.exe -I -m keepthread"
     }
 
 
@@ -173,3 +166,19 @@ def test_what_a_killed_install_left_half_written_goes_with_the_folder(host: Host
 
     assert not half.exists()
     assert (folder / ".tmp-mine").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="runs it with sh")
+def test_a_command_runs_nothing_that_a_repository_puts_in_the_way(host: Host) -> None:
+    """Its settings can set PYTHONPATH for what the host starts, and its folder is the current one."""
+    host.install(python=sys.executable, command_folder=resources.folder("commands"))
+    trap = host.root / "repository"
+    (trap / "keepthread").mkdir(parents=True)
+    for name in ("keepthread/__init__.py", "json.py", "sitecustomize.py", "click.py"):
+        (trap / name).write_text("raise SystemExit(42)\n")
+    text = (host.folder / "commands" / "memory-check.md").read_text()
+    command = text.partition("!`")[2].partition("`")[0]
+    env = {"HOME": str(host.root), "PYTHONPATH": str(trap), "PATH": os.defpath}
+    ran = subprocess.run(["sh", "-c", command], cwd=trap, env=env, capture_output=True, text=True)
+
+    assert (ran.returncode, ran.stdout) == (0, "Nothing to complain about.\n"), ran.stderr

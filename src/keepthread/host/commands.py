@@ -43,23 +43,26 @@ class Plan:
     notes: list[str] = field(default_factory=list)
 
 
-def bundled(folder: str, program: str) -> dict[str, bytes]:
-    """Return the commands that come with keepthread, by file name, made to run this program.
+def bundled(folder: str, python: str) -> dict[str, bytes]:
+    """Return the commands that come with keepthread, by file name, made to run with this interpreter.
+
+    It is isolated, as for the hooks: a repository's settings can set PYTHONPATH for a command too.
 
     Args:
         folder: the bundled texts; each holds our marker line.
-        program: absolute path of the keepthread program.
+        python: absolute path of the interpreter that has keepthread.
 
     Raises:
         OSError: the folder cannot be read.
     """
     # Git Bash, which runs them on Windows, takes a backslash for an escape.
-    word = shlex.quote(program.replace("\\", "/")).encode()
+    quoted = shlex.quote(python.replace("\\", "/"))
+    run = f"{quoted} -I -m keepthread".encode()
     found = {}
     for name in sorted(os.listdir(folder)):
         if name.endswith(".md"):
             with open(os.path.join(folder, name), "rb") as file:
-                found[name] = file.read().replace(b"\r\n", b"\n").replace(PROGRAM.encode(), word)
+                found[name] = file.read().replace(b"\r\n", b"\n").replace(PROGRAM.encode(), run)
     return found
 
 

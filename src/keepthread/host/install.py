@@ -6,14 +6,11 @@ name this machine's program, so they are never written into a project.
 
 from __future__ import annotations
 
-import ntpath
 import os
-import posixpath
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
-from keepthread import platforms, resources
+from keepthread import resources
 from keepthread.errors import KeepthreadError
 from keepthread.host import (
     commands,
@@ -50,7 +47,6 @@ def install(
     dry_run: bool = False,
     sources: Sequence[str] = entries.DEFAULT_SOURCES,
     features: Collection[str] = (),
-    program: str | None = None,
     command_folder: str | None = None,
     windows: bool = os.name == "nt",
 ) -> Report:
@@ -66,7 +62,6 @@ def install(
         dry_run: write nothing at all, return the diff.
         sources: the SessionStart sources on which the context is given back.
         features: what its user has turned on beyond the main job (`Config.features`).
-        program: absolute path of the keepthread program that the slash commands run; beside `python` by default.
         command_folder: the slash commands; those that come with keepthread by default.
         windows: write the form of the commands that Windows needs.
 
@@ -78,8 +73,7 @@ def install(
     doubled = doubles.plugins(config_dir, project)
     _check_alone(doubled, where, state)
     wanted = entries.wanted(python, package_hooks, sources, features, windows=windows)
-    program = program or _program_beside(python, windows=windows)
-    texts = commands.bundled(command_folder or resources.folder("commands"), program)
+    texts = commands.bundled(command_folder or resources.folder("commands"), python)
     line = entries.line_command(python, package_hooks, windows=windows)
     goal = Goal(hooks=wanted, commands=texts, line=line, adds_line=False)
     planned = plan.run(goal, where, config_dir, state, dry_run=dry_run)
@@ -182,7 +176,6 @@ def install_here(
         dry_run=dry_run,
         sources=config.sources,
         features=config.features,
-        program=_program_here(),
     )
     if not dry_run:
         store_resolved(state, config)
@@ -235,21 +228,3 @@ def _elsewhere(state: str, where: Place, project: str) -> list[str]:
         for one in manifest.load_all(state)
         if one.settings != where.path and one.hooks and one.project in ("", project)
     ]
-
-
-def _program_here() -> str:
-    """Return the keepthread program: beside the interpreter, else the one that was started, else the one on PATH."""
-    beside = _program_beside(sys.executable, windows=os.name == "nt")
-    started = os.path.abspath(sys.argv[0])
-    candidates = [beside, started] if "keepthread" in os.path.basename(started) else [beside]
-    found = [path for path in candidates if os.path.isfile(path)]
-    return found[0] if found else platforms.which("keepthread", _path()) or beside
-
-
-def _path() -> list[str]:
-    return os.environ.get("PATH", "").split(os.pathsep)
-
-
-def _program_beside(python: str, *, windows: bool) -> str:
-    path: Any = ntpath if windows else posixpath
-    return str(path.join(path.dirname(python), "keepthread.exe" if windows else "keepthread"))
