@@ -145,6 +145,27 @@ class TestF1:
         assert (done.returncode, done.stderr) == (0, b"")
         assert whole(world)["task"] == GOAL
 
+    def test_memory_that_does_not_hold_a_dense_transcript_holds_its_end(self, world):
+        file = world.session()
+        for number in range(100):
+            file.bash(f"echo {number} > src/n{number}.txt", "written " * 5)
+        job = file.path.read_bytes()
+        with file.path.open("ab") as stream:
+            for _ in range(400):
+                stream.write(job)
+        file.user("Now write the release notes")
+        done = subprocess.run(
+            world.command("pre_compact"),
+            input=json.dumps(world.event("pre_compact")).encode(),
+            capture_output=True,
+            env=world.env(),
+            cwd=world.cwd,
+            timeout=120,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (110 << 20, 110 << 20)),
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert "Now write the release notes" in whole(world)["facts"]["pending_ask"]["text"]
+
     def test_the_folder_it_runs_in_and_tmpdir_are_gone(self, world):
         world.session()
         gone = world.folder / "gone"

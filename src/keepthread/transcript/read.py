@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from io import FileIO
 
@@ -23,6 +24,7 @@ from keepthread.transcript.slim import Slimmer
 __all__ = ["LIMIT", "count_boundaries", "read_transcript"]
 
 LIMIT = 64 << 20  # bytes of a transcript that are read at most
+_LITTLE = 4 << 20  # where memory is short
 _HEAD = 64 * 1024
 _TIMESTAMP = re.compile(rb'"timestamp":"(\d{4}-\d\d-\d\dT[^"\\]{5,30})"')
 _SESSION = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -67,12 +69,21 @@ def read_transcript(
 
 
 def _read(file: FileIO, path: str, stop: int, limit: int, known: Known | None) -> Transcript:
-    floor = max(0, stop - limit)
+    """Return the live part; where memory does not suffice for all of it, its end."""
+    for most in (limit, limit // 4):
+        with suppress(MemoryError):
+            return _within(file, path, stop, limit, max(0, stop - most), known)
+    return _within(file, path, stop, limit, max(0, stop - min(limit, _LITTLE)), known)
+
+
+def _within(
+    file: FileIO, path: str, stop: int, limit: int, floor: int, known: Known | None
+) -> Transcript:
     scan = _scan(file, stop, floor, known)
     kept = kept_before(file, scan.boundary, scan.records, floor) if scan.boundary else []
     transcript = Transcript(path, stop, scan.start, skipped=scan.skipped, truncated=scan.truncated)
     if scan.boundary:
-        transcript.boundaries = 1 + count_in(file, floor, scan.boundary.offset)
+        transcript.boundaries = 1 + count_in(file, max(0, stop - limit), scan.boundary.offset)
     _fill(transcript, scan, kept)
     transcript.session_started = _first_timestamp(file, stop) or _first(scan.records)
     return transcript
