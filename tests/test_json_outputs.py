@@ -74,7 +74,8 @@ def _printed(person: Person) -> dict[str, Any]:
     (person.home / "odd.env").write_text("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=0.8\n")
     key = ["http/client.md"]
     lines = [
-        ["install"], ["doctor"], ["status"], ["thresholds"], ["pins"], ["eval", str(person.config)],
+        ["install"], ["doctor"], ["status"], ["thresholds"], ["statusline", "--install"], ["pins"],
+        ["eval", str(person.config)],
         ["profile list"], ["profile show", "tuned"], ["profile diff", "tuned"],
         ["profile lint", str(person.home / "odd.env")], ["profile apply", "tuned"], ["profile clear"],
         ["memory init"], ["memory add", *key, "Use httpx.", "--type", "project"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -18,9 +17,11 @@ from keepthread.cli_handoffs import diff, handoff, session_option, show
 from keepthread.cli_memory import memory
 from keepthread.cli_output import (
     drop_unprinted,
+    dry_option,
     json_option,
     make_sturdy,
     open_missing,
+    print_found,
     print_report,
     say,
 )
@@ -50,7 +51,6 @@ _scope = click.option(
     show_default=True,
     help="Whose settings file is edited.",
 )
-_dry = click.option("--dry-run", is_flag=True, help="Print the change as a diff and write nothing.")
 
 
 @cli.command(short_help="Write hooks and slash commands into the host's settings.")
@@ -62,7 +62,7 @@ _dry = click.option("--dry-run", is_flag=True, help="Print the change as a diff 
     metavar="NAME",
     help="Put this profile's values there too; `keepthread profile list` has them all.",
 )
-@_dry
+@dry_option
 @json_option
 def install(scope: str, name: str, dry_run: bool, as_json: bool) -> None:
     """Write keepthread's hooks and commands into the host's settings."""
@@ -75,7 +75,7 @@ def install(scope: str, name: str, dry_run: bool, as_json: bool) -> None:
 
 @cli.command(short_help="Take everything out again that install wrote.")
 @_scope
-@_dry
+@dry_option
 @click.option(
     "--purge",
     is_flag=True,
@@ -123,7 +123,7 @@ def pins(session: str, as_json: bool) -> None:
     from keepthread.ondemand import list_pins, pinned
 
     found = pinned(session, dict(os.environ), os.getcwd())
-    say(json.dumps(found.kept._asdict(), indent=2) if as_json else list_pins(found))
+    print_found(found.kept._asdict(), list_pins(found), as_json)
 
 
 @cli.command()
@@ -144,7 +144,7 @@ def status(as_json: bool) -> None:
     from keepthread.diagnose.status_text import render_status
 
     found = read_status(dict(os.environ), os.getcwd())
-    say(json.dumps(found.shape, indent=2) if as_json else render_status(found))
+    print_found(found.shape, render_status(found), as_json)
 
 
 @cli.command(short_help="Check the installation, and say what mends it.")
@@ -169,7 +169,7 @@ def doctor(live: bool, fix: bool, as_json: bool) -> None:
         from keepthread.diagnose.live import ask_engines
 
         checks += ask_engines(dict(os.environ), os.getcwd())
-    say(json.dumps({"checks": checks}, indent=2) if as_json else render_checks(checks))
+    print_found({"checks": checks}, render_checks(checks), as_json)
     if not all(check["ok"] for check in checks):
         raise SystemExit(REFUSED)
 

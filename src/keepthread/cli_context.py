@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 import click
 
-from keepthread.cli_output import json_option, print_report, say
+from keepthread.cli_output import dry_option, json_option, print_found, print_report, say
 
 
 @click.command(short_help="Say at how many tokens the host compacts, and why.")
@@ -20,7 +19,7 @@ def thresholds(model: str, as_json: bool) -> None:
     from keepthread.economy.forecast import forecast, told
 
     found = forecast(dict(os.environ), os.getcwd(), model)
-    say(json.dumps(found.shape, indent=2) if as_json else told(found))
+    print_found(found.shape, told(found), as_json)
 
 
 @click.command(short_help="Print keepthread's status line, or register it.")
@@ -35,7 +34,7 @@ def thresholds(model: str, as_json: bool) -> None:
     default=None,
     help="Whose settings file is edited; user by default.",
 )
-@click.option("--dry-run", is_flag=True, help="Print the change as a diff and write nothing.")
+@dry_option
 @json_option
 def statusline(
     snippet: bool, install: bool, remove: bool, scope: str | None, dry_run: bool, as_json: bool

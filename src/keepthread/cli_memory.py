@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from keepthread.cli_output import json_option, say
+from keepthread.cli_output import json_option, print_found, say, say_waiting
 from keepthread.cli_session import session
 from keepthread.cli_team import sync
 from keepthread.cli_trust import trust
@@ -65,7 +64,7 @@ def init(folder: str, as_json: bool) -> None:
     from keepthread.memory.places import init as set_up
 
     made = set_up(_place(), os.path.abspath(folder) if folder else "")
-    _print({"folder": made}, f"The team's memory is {made}", as_json)
+    print_found({"folder": made}, f"The team's memory is {made}", as_json)
 
 
 @memory.command(short_help="Write a new entry.")
@@ -102,7 +101,7 @@ def add(
             typed = _edited(desk.template(said))
         with _kept(at, key, typed):
             where, stored = at.add(key, desk.entry_of(typed, said))
-        _print(desk.stored_json(where, stored), f"Added {key} ({where})", as_json)
+        print_found(desk.stored_json(where, stored), f"Added {key} ({where})", as_json)
 
 
 @memory.command(name="list")
@@ -117,7 +116,7 @@ def list_(trusted: bool, scope: str, as_json: bool) -> None:
         rows = at.listed()
     if trusted:
         rows = rows[:_FOR_SESSION]
-    _print([desk.as_json(row) for row in rows], desk.list_text(rows), as_json)
+    print_found([desk.as_json(row) for row in rows], desk.list_text(rows), as_json)
 
 
 @memory.command()
@@ -132,7 +131,7 @@ def show(key: str, scope: str, as_json: bool) -> None:
     with _desk(scope) as at:
         held = at.holder(key)
         if as_json:
-            _print(desk.stored_json(held.scope, held.show(key)), "", as_json)
+            print_found(desk.stored_json(held.scope, held.show(key)), "", as_json)
         else:
             say(visible(held.text(key)[0]))
 
@@ -160,7 +159,7 @@ def edit(key: str, text: tuple[str, ...], base: str, scope: str, as_json: bool) 
         typed = _given(text) or _edited(before)
         with _kept(at, key, typed):
             where, stored = at.edit(key, typed, base or current)
-        _print(desk.stored_json(where, stored), f"Changed {key} ({where})", as_json)
+        print_found(desk.stored_json(where, stored), f"Changed {key} ({where})", as_json)
 
 
 @memory.command()
@@ -173,7 +172,7 @@ def mv(old: str, new: str, scope: str, as_json: bool) -> None:
     with _desk(scope) as at:
         held = at.holder(old)
         held.mv(old, new)
-    _print({"key": new, "scope": held.scope}, f"Moved {old} to {new}", as_json)
+    print_found({"key": new, "scope": held.scope}, f"Moved {old} to {new}", as_json)
 
 
 @memory.command()
@@ -186,7 +185,7 @@ def rm(key: str, base: str, scope: str, as_json: bool) -> None:
     with _desk(scope) as at:
         held = at.holder(key)
         held.rm(key, base)
-    _print({"key": key, "scope": held.scope}, f"Deleted {key} ({held.scope})", as_json)
+    print_found({"key": key, "scope": held.scope}, f"Deleted {key} ({held.scope})", as_json)
 
 
 @memory.command()
@@ -207,7 +206,7 @@ def search(words: tuple[str, ...], limit: int, scope: str, as_json: bool) -> Non
 
     with _desk(scope) as at:
         hits = at.search(" ".join(words), limit)
-    _print(hits, desk.hits_text(hits), as_json)
+    print_found(hits, desk.hits_text(hits), as_json)
 
 
 @memory.command(short_help="Look for entries that are broken, expired or contradicting.")
@@ -221,7 +220,7 @@ def check(trusted: bool, scope: str, as_json: bool) -> None:
     with _desk(scope, trusted=trusted) as at:
         found = at.check()
     rows = [{**one._asdict(), "error": one.is_error} for one in found]
-    _print(rows, desk.findings_text(found), as_json)
+    print_found(rows, desk.findings_text(found), as_json)
     if not trusted and any(one.is_error for one in found):
         raise SystemExit(1)
 
@@ -243,7 +242,7 @@ def import_(folder: str, share: bool, as_json: bool) -> None:
 
     with _desk("") as at:
         results = at.take_over(folder, share, desk.author_of(at.place.project))
-    _print([one._asdict() for one in results], desk.imported_text(results), as_json)
+    print_found([one._asdict() for one in results], desk.imported_text(results), as_json)
 
 
 def _place() -> Any:
@@ -255,16 +254,7 @@ def _place() -> Any:
 def _desk(scope: str, *, trusted: bool = False) -> Desk:
     from keepthread.memory.desk import Desk
 
-    return Desk(
-        _place(),
-        scope,
-        lambda holder: click.echo(f"Waiting for {holder or 'another process'}", err=True),
-        trusted=trusted,
-    )
-
-
-def _print(value: Any, text: str, as_json: bool) -> None:
-    say(json.dumps(value, indent=2) if as_json else text)
+    return Desk(_place(), scope, say_waiting, trusted=trusted)
 
 
 def _given(text: tuple[str, ...]) -> str:
@@ -310,10 +300,11 @@ def _kept(at: Desk, key: str, typed: str) -> Iterator[None]:
     try:
         at.refuse_secret(typed)
         yield
-    except KeepthreadError as problem:
+    except (KeepthreadError, OSError) as problem:
         if isinstance(problem, Conflict) and problem.diff:
             click.echo(visible(problem.diff), err=True, nl=False)
-        click.echo(f"Your text is kept in {at.keep_unsaved(key, typed)}", err=True)
+        with suppress(OSError):  # the state folder may be on the disk that is full
+            click.echo(f"Your text is kept in {at.keep_unsaved(key, typed)}", err=True)
         if isinstance(problem, BadEntry) and not problem.key:
             raise BadEntry(problem.reason, problem.line, key, problem.hint) from None
         raise

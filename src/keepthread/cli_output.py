@@ -7,11 +7,17 @@ import os
 import sys
 from collections.abc import Mapping
 from io import TextIOWrapper
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+if TYPE_CHECKING:
+    from keepthread.host.plan import Report
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+dry_option = click.option(
+    "--dry-run", is_flag=True, help="Print the change as a diff and write nothing."
+)
 
 
 def make_sturdy(stream: TextIOWrapper, env: Mapping[str, str], system: str = sys.platform) -> None:
@@ -41,8 +47,13 @@ def say(text: str) -> None:
         raise SystemExit(0) from None
 
 
-def print_report(report: Any, as_json: bool) -> None:
-    """Print what was done to a settings file (`host.plan.Report`)."""
+def print_found(value: Any, text: str, as_json: bool) -> None:
+    """Print what a command came to: `value` as JSON, or the text for people."""
+    say(json.dumps(value, indent=2) if as_json else text)
+
+
+def print_report(report: Report, as_json: bool) -> None:
+    """Print what was done to a settings file."""
     if as_json:
         say(json.dumps(report._asdict(), indent=2))
         return
@@ -50,6 +61,11 @@ def print_report(report: Any, as_json: bool) -> None:
         say(report.diff)
     for note in report.notes:
         say(note)
+
+
+def say_waiting(holder: str) -> None:
+    """Say on standard error whom this process waits for, which holds a lock."""
+    click.echo(f"Waiting for {holder or 'another process'}", err=True)
 
 
 def drop_unprinted() -> None:

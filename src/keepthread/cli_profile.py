@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from keepthread.cli_output import json_option, say
+from keepthread.cli_output import dry_option, json_option, print_found, print_report, say
 
 if TYPE_CHECKING:
     from keepthread.host.plan import Report
@@ -23,7 +23,6 @@ _env_file = click.option(
     metavar="FILE",
     help="One marked block in this file instead of the host's settings.",
 )
-_dry = click.option("--dry-run", is_flag=True, help="Write nothing; print what would change.")
 _name = click.argument("name", metavar="NAME")
 
 
@@ -39,7 +38,7 @@ def list_(as_json: bool) -> None:
     from keepthread.host.profiles import views
 
     rows = views.listing(_where())
-    say(json.dumps(rows, indent=2) if as_json else views.listing_text(rows))
+    print_found(rows, views.listing_text(rows), as_json)
 
 
 @profile.command(short_help="Say what each value of a profile does.")
@@ -51,7 +50,7 @@ def show(name: str, as_json: bool) -> None:
 
     where = _where()
     shape = views.shown(reading.load(name, where.state), _client(where))
-    say(json.dumps(shape, indent=2) if as_json else views.shown_text(shape))
+    print_found(shape, views.shown_text(shape), as_json)
 
 
 @profile.command(short_help="Put a profile's values into the host's settings.")
@@ -61,7 +60,7 @@ def show(name: str, as_json: bool) -> None:
 @click.option(
     "--force", is_flag=True, help="Put it over values of your own; `clear` gives those back."
 )
-@_dry
+@dry_option
 @json_option
 def apply(
     name: str, scope: str | None, env_file: str, force: bool, dry_run: bool, as_json: bool
@@ -88,7 +87,7 @@ def diff(name: str, as_json: bool) -> None:
 
     where = _where()
     rows = views.difference(reading.load(name, where.state), where)
-    say(json.dumps(rows, indent=2) if as_json else views.difference_text(rows))
+    print_found(rows, views.difference_text(rows), as_json)
 
 
 @profile.command(short_help="Look for values that do nothing or contradict each other.")
@@ -103,11 +102,7 @@ def lint(file: str | None, as_json: bool) -> None:
     client = _client(where)
     own = lint_values(reading.read_file(file), client) if file else None
     found = views.lint_in_force(where, client) if own is None else own
-    say(
-        json.dumps([one._asdict() for one in found], indent=2)
-        if as_json
-        else views.lint_text(found)
-    )
+    print_found([one._asdict() for one in found], views.lint_text(found), as_json)
     if any(one.level == "fault" for one in found):
         raise SystemExit(1)
 
@@ -115,7 +110,7 @@ def lint(file: str | None, as_json: bool) -> None:
 @profile.command(short_help="Take all values of profiles out again.")
 @click.option("--scope", type=_SCOPES, default=None, help="Only in these settings.")
 @_env_file
-@_dry
+@dry_option
 @json_option
 def clear(scope: str | None, env_file: str, dry_run: bool, as_json: bool) -> None:
     """Take all values of profiles out again, wherever they were put, and nothing else."""
@@ -156,12 +151,8 @@ def _client(where: Where) -> Client:
 
 
 def _print(reports: list[Report], as_json: bool) -> None:
-    if as_json:
-        shapes: list[dict[str, Any]] = [report._asdict() for report in reports]
-        say(json.dumps(shapes if len(shapes) != 1 else shapes[0], indent=2))
+    if as_json and len(reports) != 1:
+        say(json.dumps([report._asdict() for report in reports], indent=2))
         return
     for report in reports:
-        if report.diff:
-            say(report.diff)
-        for note in report.notes:
-            say(note)
+        print_report(report, as_json)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
 import click
 
-from keepthread.cli_output import json_option, say
+from keepthread.cli_output import json_option, print_found
 
 
 @click.group(short_help="Turn the running memory of sessions on or off.")
@@ -40,7 +39,7 @@ def status(as_json: bool) -> None:
     from keepthread.memory.session.status import cost, standing, text
 
     found = standing(dict(os.environ), os.getcwd())
-    say(json.dumps(found, indent=2) if as_json else f"{text(found)}\n{cost(dict(os.environ))}")
+    print_found(found, f"{text(found)}\n{cost(dict(os.environ))}", as_json)
 
 
 def _choose(form: str, as_json: bool) -> None:
@@ -49,8 +48,6 @@ def _choose(form: str, as_json: bool) -> None:
     env: dict[str, Any] = dict(os.environ)
     path = choose(form, env)
     found = standing(env, os.getcwd())
-    if as_json:
-        say(json.dumps(found, indent=2))
-        return
     told = cost(env) if form == "model" else ""
-    say("\n".join(line for line in (text(found), told, f"Written to {path}") if line))
+    lines = (text(found), told, f"Written to {path}")
+    print_found(found, "\n".join(line for line in lines if line), as_json)

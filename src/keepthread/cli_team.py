@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 import click
 
-from keepthread.cli_output import json_option, say
+from keepthread.cli_output import json_option, print_found, say_waiting
 
 
 @click.command(short_help="Share the team's memory through git.")
@@ -26,7 +25,6 @@ def sync(dry_run: bool, allow_deletions: bool, as_json: bool) -> None:
         place_of(dict(os.environ), os.getcwd()),
         trial=dry_run,
         allow_deletions=allow_deletions,
-        waiting=lambda holder: click.echo(f"Waiting for {holder or 'another process'}", err=True),
+        waiting=say_waiting,
     )
-    told = json.dumps(sync_report.as_json(report), indent=2)
-    say(told if as_json else sync_report.as_text(report))
+    print_found(sync_report.as_json(report), sync_report.as_text(report), as_json)

@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from keepthread.cli_output import json_option, say
+from keepthread.cli_output import json_option, print_found, say
 from keepthread.errors import KeepthreadError
 
 
@@ -39,7 +39,7 @@ def trust(revoke: bool, yes: bool, as_json: bool) -> None:
         say("Nothing is changed.")
         return
     after = vouching.offer(place)
-    say(json.dumps(after.as_json(), indent=2) if as_json else _CAME_TO[after.standing])
+    print_found(after.as_json(), _CAME_TO.get(after.standing, after.standing), as_json)
 
 
 _CAME_TO = {
