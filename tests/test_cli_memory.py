@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 
 from keepthread import cli, cli_memory
 from keepthread.host.sessions import sanitised
+from keepthread.memory.directory import Directory
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -412,6 +414,22 @@ def test_without_a_terminal_no_editor_is_started(run, monkeypatch):
 
     for arguments in (("add", "b.md", "--type", "project"), ("edit", "a.md")):
         assert "There is no text" in run(*arguments, code=1).err
+
+
+def test_what_was_typed_is_kept_when_the_disk_is_full(run, monkeypatch):
+    """That of the memory; the state folder may lie on another."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "a.md")
+
+    run("init")
+    run("add", "b.md", "x", "--type", "project")
+    monkeypatch.setattr(Directory, "write", full)
+    for arguments in (("add", "a.md", "--type", "project"), ("edit", "b.md")):
+        ran = run(*arguments, typed="long story", code=1)
+        kept = Path(ran.err.partition("Your text is kept in ")[2].splitlines()[0])
+        assert kept.read_text() == "long story"
+        assert "No space left" in ran.err
 
 
 def test_what_was_typed_for_an_impossible_key_is_kept_too(run):

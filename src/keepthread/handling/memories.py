@@ -103,10 +103,13 @@ def _of_authors(digest: Digest, found: Found) -> str:
         return ""
     names = ", ".join(_visible(name)[:40] or "no author named" for name in [*new][:_NAMES])
     more = f" and {len(new) - _NAMES} more" if len(new) > _NAMES else ""
-    return (
-        f"keepthread: {sum(new.values())} team memory entries of new authors ({names}{more}) are held back: "
-        "keepthread memory trust"
+    number = sum(new.values())
+    held = (
+        "1 team memory entry of a new author"
+        if number == 1
+        else f"{number} team memory entries of new authors"
     )
+    return f"keepthread: {held} ({names}{more}) held back: keepthread memory trust"
 
 
 def _visible(text: str) -> str:
