@@ -78,17 +78,23 @@ def _steps(handoff: Handoff, partial: Handoff, judged: list[str]) -> list[str]:
     left = [step for step in judged if not any(same(step, text) for text in done)]
     if not left:
         return handoff["next_steps"]
-    ask = handoff["facts"]["pending_ask"]
-    quoted = " ".join(ask["text"].split()) if ask else ""
-    fresh = [
-        step
-        for step in partial["next_steps"]
-        if not step.startswith(_WAITING) and step.rstrip("…")[:200] not in quoted
-    ]
     newest = newest_ask(handoff)
     first = [f"{ANSWER_ASK}“{cut(newest, _ASK)}”"] if newest else []
     spoken = speaks_of(newest, [*left[:3], *handoff["open_questions"]])
-    return distinct([*([] if spoken else first), *left, *fresh], _MOST_STEPS)
+    return distinct([*([] if spoken else first), *left, *fresh_steps(partial)], _MOST_STEPS)
+
+
+def fresh_steps(partial: Handoff) -> list[str]:
+    """Return the next steps that code has found, without the pending ask and what is carried from before."""
+    ask = partial["facts"]["pending_ask"]
+    quoted = " ".join(ask["text"].split()) if ask else ""
+    return [
+        step
+        for step in partial["next_steps"]
+        if not step.startswith(_WAITING)
+        and not is_aged(step)
+        and step.rstrip("…")[:200] not in quoted
+    ]
 
 
 def newest_ask(handoff: Handoff) -> str:

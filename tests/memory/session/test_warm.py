@@ -94,6 +94,20 @@ def test_a_new_task_is_told_also_when_a_word_to_go_on_came_after_it(warm: Kept) 
     assert sum("the user's last ask" in step for step in handoff["next_steps"]) == 1
 
 
+def test_what_the_agent_said_since_stands_with_what_the_memory_says(warm: Kept) -> None:
+    """Where the work is, and what comes next: the memory's steps may be done."""
+    warm.talk.bash("pytest -q tests/test_footer.py", "4 passed in 0.1s", tokens=12_400)
+    warm.talk.assistant("The test passes. Next I will update the changelog.", tokens=12_500)
+    handoff = compact(warm)
+
+    assert handoff["meta"]["engine"] == "session-memory"
+    assert handoff["next_steps"][0] == "Next I will update the changelog."
+    assert set(MEMORY["next_steps"]) < set(handoff["next_steps"])
+    in_flight = handoff["current_state"]["in_flight"]
+    assert in_flight.startswith(MEMORY["in_flight"])
+    assert "The test passes." in in_flight
+
+
 def test_what_a_check_has_mended_since_is_no_longer_broken_and_no_other_claim_goes(
     kept: Kept,
 ) -> None:

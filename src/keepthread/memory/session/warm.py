@@ -19,11 +19,11 @@ from keepthread.handoff.merge import complete, with_newer
 from keepthread.handoff.model import FileSummary, Handoff, ModelAnswer
 from keepthread.handoff.publish import Outlet, publish
 from keepthread.handoff.schema import validate
-from keepthread.handoff.update import ask_first, asked_since, by_last_check
-from keepthread.handoff.wording import is_aged
+from keepthread.handoff.update import ask_first, asked_since, by_last_check, fresh_steps
+from keepthread.handoff.wording import distinct, is_aged
 from keepthread.memory.session.model import Memory
 from keepthread.memory.session.store import load, load_sound
-from keepthread.transcript.model import Item, Transcript
+from keepthread.transcript.model import Item, Message, Transcript
 from keepthread.transcript.read import read_transcript
 
 ENGINE = "session-memory"  # meta.engine of a handoff that was made this way
@@ -134,7 +134,12 @@ def _answer(handoff: Handoff, changed: set[str]) -> ModelAnswer:
 
 
 def _overtaken(answer: ModelAnswer, partial: Handoff, news: Sequence[Item]) -> None:
-    """Put what was asked since in front, and take out what a command has shown since not to work."""
+    """Put what was asked and said since in front, and take out what a command has shown since not to work."""
+    last = partial["current_state"]["in_flight"]
+    if any(isinstance(item, Message) and item.via == "reply" for item in news) and last:
+        answer["in_flight"] = f"{answer['in_flight']} Since then: {last}".strip()
+        steps = [*fresh_steps(partial), *answer["next_steps"]]
+        answer["next_steps"] = distinct(steps, len(steps))
     places = {item.place.uuid or f"@{item.place.offset}" for item in news}
     typed = [
         entry for entry in said(partial["facts"]["user_messages"]) if entry["source"] in places
