@@ -194,8 +194,8 @@ class Bench:
 
     def last_author(self, commit: str, path: str) -> str:
         """Return the name of whoever changed a path last, "" when it cannot be told."""
-        arguments = ("rev-list", "-1", "--no-commit-header", "--format=%an", commit, "--", path)
-        return one_line(self._git.line(*arguments), 80)
+        told = self._git.line("rev-list", "-1", "--format=%an", commit, "--", path)
+        return one_line(told.partition("\n")[2], 80)  # below the commit's own line
 
     def introduced(self, new: str, known: str, limit: int = MOST_PATHS) -> list[tuple[str, str]]:
         """Return name and path of the objects that come with a commit and not with another."""
