@@ -66,7 +66,9 @@ def handoff(
 
     env = dict(os.environ)
     if source and (transcript or session or engine or note):
-        raise click.UsageError("--from takes what is stored: it goes with --format, --out and --to")
+        raise click.UsageError(
+            "--from takes what is stored: it goes with --format, --out and --to."
+        )
     if source:
         text = carry(source, env, os.getcwd(), cast(Format, form or "context"))
     else:

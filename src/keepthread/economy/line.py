@@ -32,7 +32,7 @@ _QUIET = (None, "engine_facts")  # reasons that are none
 
 
 def status_line(raw: Mapping[str, Any], session: str, env: Mapping[str, str]) -> str:
-    """Return the line for a session.
+    """Return what the host shows as its status line for a session, as wide as the terminal.
 
     Args:
         raw: what the host gives its status line: `model.id`, `context_window` with `context_window_size` and

@@ -120,7 +120,7 @@ def find(name: str, vendor: Vendor, setup: Setup) -> Endpoint:
 
 
 def usable(endpoint: Endpoint) -> Endpoint:
-    """Return the endpoint.
+    """Return the endpoint if it can be asked.
 
     Raises:
         EngineError: it cannot be used as it is described.

@@ -71,7 +71,7 @@ def eval_text(
 
 
 def document(result: Result) -> Document:
-    """Return the JSON output."""
+    """Return what `eval --json` prints."""
     return {
         "boundaries": result.boundaries,
         "totals": totals(result.boundaries, result.files),

@@ -28,7 +28,7 @@ def as_earlier(ask: Sourced) -> Sourced:
 
 
 def notes(messages: Sequence[Sourced]) -> list[Sourced]:
-    """Return the notes."""
+    """Return the messages that are notes: what was typed beside a `/handoff`."""
     return [entry for entry in messages if entry["text"].startswith(NOTE)]
 
 

@@ -89,7 +89,7 @@ def build_prompt(
 
 
 class _Frame:
-    """Fences foreign text."""
+    """Fences foreign text with a boundary that it cannot know, cleaned before."""
 
     def __init__(self, boundary: str, clean: Callable[[str], str]) -> None:
         self.boundary = boundary

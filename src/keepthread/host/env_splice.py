@@ -147,10 +147,7 @@ def _verify(
     block = new.get("env", {})
     right = all(block.get(name) == value for name, value in values.items())
     if not right or _foreign(old, touched) != _foreign(new, touched):
-        raise KeepthreadError(
-            f"{path} could not be edited without touching foreign settings",
-            "Nothing was changed. Please report this with the file, its secrets taken out.",
-        )
+        settings_parse.refuse_edit(path)
 
 
 def _foreign(document: Mapping[str, Any], touched: Collection[str]) -> list[Any]:

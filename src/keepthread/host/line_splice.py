@@ -151,7 +151,4 @@ def _verify(old: Any, new: Any, command: str, path: str) -> None:
     wanted = {**old.get(KEY, {"type": "command"}), "command": command} if command else None
     foreign = [[(key, one[key]) for key in one if key != KEY] for one in (old, new)]
     if foreign[0] != foreign[1] or new.get(KEY) != wanted:
-        raise KeepthreadError(
-            f"{path} could not be edited without touching foreign settings",
-            "Nothing was changed. Please report this with the file, its secrets taken out.",
-        )
+        settings_parse.refuse_edit(path)

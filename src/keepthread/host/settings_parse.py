@@ -83,6 +83,18 @@ def refuse_depth(path: str) -> NoReturn:
     raise KeepthreadError(f"{path} is nested too deeply to be settings", _UNTOUCHED) from None
 
 
+def refuse_edit(path: str) -> NoReturn:
+    """Refuse an edit that would have changed more than it should: a fault of ours, found before the file was touched.
+
+    Raises:
+        KeepthreadError: always.
+    """
+    raise KeepthreadError(
+        f"{path} could not be edited without touching foreign settings",
+        "Nothing was changed. Please report this with the file, its secrets taken out.",
+    )
+
+
 def children(text: str, at: int) -> Iterator[Child]:
     """Yield the children of the object or array that begins at `at` in valid JSON."""
     is_object = text[at] == "{"

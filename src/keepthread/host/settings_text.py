@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from keepthread.errors import KeepthreadError
 from keepthread.host import settings_parse
 from keepthread.host.entries import Wanted
 from keepthread.host.settings_containers import Containers, Keeper
@@ -257,10 +256,7 @@ def _verify(old: Any, new: Any, wanted: Sequence[Wanted], owner: Owner, path: st
     """
     expected = sorted((entry.event, entry.script, entry.matcher) for entry in wanted)
     if _without_ours(old, owner) != _without_ours(new, owner) or _ours(new, owner) != expected:
-        raise KeepthreadError(
-            f"{path} could not be edited without touching foreign settings",
-            "Nothing was changed. Please report this with the file, its secrets taken out.",
-        )
+        settings_parse.refuse_edit(path)
 
 
 def _ours(document: Any, owner: Owner) -> list[tuple[str, str, Any]]:

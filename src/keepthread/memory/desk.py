@@ -35,7 +35,7 @@ class Desk:
         scope: "team" or "private" to see only that one.
         waiting: called with whoever holds a memory that has to be waited for.
         trusted: leave out a team's memory that its user does not trust, and entries whose author was not known when
-            he trusted it; what `listed` and `check` return is then fit for the model.
+            it was trusted; what `listed` and `check` return is then fit for the model.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Desk:
     def edit(self, key: str, text: str, base: str) -> tuple[str, Stored]:
         """Replace an entry by what was typed: an entry with its head, or only what stands below it.
 
-        Its author is whoever changes it, unless another was typed: what it says from now on is his.
+        Its author is whoever changes it, unless another was typed.
 
         Raises:
             MemoryProblem: as Memory.edit.

@@ -115,7 +115,7 @@ class _Merger:
         self._spellings: dict[str, set[str]] = {}
 
     def decide(self, key: str) -> None:
-        """Decide on one key."""
+        """Plan what becomes of one key on both sides."""
         old, theirs = self._base.get(key), self._remote.get(key)
         ours = self._local.name(key, old, theirs)
         if reason := self._closed(key):

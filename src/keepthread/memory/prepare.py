@@ -89,7 +89,7 @@ def _head(root: str, count: int, authors: list[tuple[str, int]], folders: list[l
 
 @lru_cache(4096)
 def author_name(written: str) -> str:
-    """Return an author as he is shown and known: of a long name the beginning counts."""
+    """Return an author as shown and known: of a long name the beginning counts."""
     return redact.text(one_line(frame.one_line(redact.text(written)), 80))
 
 

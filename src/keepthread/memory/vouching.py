@@ -1,4 +1,4 @@
-"""What a team's folder is and who wrote it, laid before its user, and what he decides. See `memory.trust`."""
+"""What a team's folder is and who wrote it, laid before its user to decide. See `memory.trust`."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Offer(NamedTuple):
 
     @property
     def authors(self) -> list[str]:
-        """Return all of them."""
+        """Return whoever wrote here: authors of entries and of commits."""
         return sorted({*self.writers, *self.committers})
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for programs."""
+        """Return the offer for `--json`."""
         return {**self._asdict(), "authors": self.authors}
 
 
@@ -126,7 +126,7 @@ def _committers(root: str, project: str) -> list[str]:
 
 
 def text(told: Offer) -> str:
-    """Return it for people."""
+    """Return what is laid before people who are asked."""
     if told.remotes is None:
         source = "none: it lies in no git repository"
     else:

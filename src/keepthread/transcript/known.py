@@ -45,7 +45,7 @@ class Block:
 
     @property
     def entries(self) -> list[Entry]:
-        """The entries.
+        """One entry for each line, decoded when first asked for.
 
         Raises:
             ValueError: they are no JSON.

@@ -20,7 +20,7 @@ class Names:
         self.numbers: dict[str, int] = {}
 
     def number(self, text: str) -> int:
-        """Return the number of a text."""
+        """Return the number that stands for a text, a new one for a new text."""
         return self.numbers.setdefault(text, len(self.numbers))
 
     @property

@@ -22,7 +22,7 @@ def safe(text: str) -> Markup:
 
 
 def element(name: str, *children: str, **attributes: str | int | float | None) -> Markup:
-    """Return an element.
+    """Return an element with its children, everything escaped.
 
     Args:
         name: the element's name, never foreign text.
