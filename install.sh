@@ -80,8 +80,12 @@ make_program() { # make_program VENV
 }
 
 find_config() {
-  [[ -n ${CLAUDE_CONFIG_DIR:-}${HOME:-} ]] || fail "There is no home folder" "Set HOME or CLAUDE_CONFIG_DIR."
-  config=${CLAUDE_CONFIG_DIR:-${HOME:-}/.claude}
+  config=${CLAUDE_CONFIG_DIR:-}
+  if [[ -z $config ]]; then
+    absolute "${HOME:-}" && [[ -d $HOME ]] ||
+      fail "There is no home folder '${HOME:-}'" "Set HOME or CLAUDE_CONFIG_DIR to a folder."
+    config=$HOME/.claude
+  fi
   absolute "$config" || fail "CLAUDE_CONFIG_DIR is a relative path: $config" "Set it to an absolute path."
 }
 

@@ -273,7 +273,9 @@ def test_the_help_names_every_way_and_sets_nothing_up(option: str, home: Path) -
     [
         (["--tset"], {}, "unknown option --tset"),
         ([], {"CLAUDE_CONFIG_DIR": "relative"}, "CLAUDE_CONFIG_DIR is a relative path: relative"),
-        ([], {"HOME": ""}, "There is no home folder"),
+        ([], {"HOME": ""}, "There is no home folder ''"),
+        ([], {"HOME": "relative"}, "There is no home folder 'relative'"),
+        ([], {"HOME": "/not/there"}, "There is no home folder '/not/there'"),
     ],
 )
 def test_what_cannot_be_done_is_refused(
