@@ -46,6 +46,8 @@ def test_a_default_lies_in_its_range(variable):
         ("+3", 3),
         ("1_00", 1),
         ("abc", None),
+        ("\uff18\uff10", None),
+        ("8\u0660", 8),
         ("", None),
     ],
 )
@@ -54,7 +56,15 @@ def test_numbers_are_read_as_the_client_reads_them(text, value):
 
 
 def test_percentages_and_switches_are_read_as_the_client_reads_them():
-    percentages = {"80": 80, "80%": 80, "0.8": 0.8, ".5": 0.5, "x": None, "1e1": 10}
+    percentages = {
+        "80": 80,
+        "80%": 80,
+        "0.8": 0.8,
+        ".5": 0.5,
+        "x": None,
+        "1e1": 10,
+        "\uff18\uff10": None,
+    }
     switches = {"1": True, "TRUE": True, " on ": True, "0": False, "no": False, "maybe": None}
 
     assert {text: percent(text) for text in percentages} == percentages

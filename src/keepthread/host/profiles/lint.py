@@ -111,7 +111,7 @@ def _word(variable: Variable, text: str) -> list[Finding]:
         variable.kind == "choice" and word not in variable.choices
     )
     if name == "ENABLE_TOOL_SEARCH":
-        wrong = switch(word) is None and not re.fullmatch(r"auto(:\d{1,3})?", word)
+        wrong = switch(word) is None and not re.fullmatch(r"auto(:(100|[0-9]{1,2}))?", word)
     if not wrong:
         return []
     expected = "true, false, auto or auto:N" if variable.kind == "words" else variable.range

@@ -12,12 +12,13 @@ Kind = Literal["number", "percent", "switch", "choice", "words"]
 
 _ON = ("1", "true", "yes", "on")
 _OFF = ("0", "false", "no", "off")
-# How the client's program reads whole numbers: scientific notation and groups of three first, else the leading digits.
-_SCIENTIFIC = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)[eE][+-]?\d+")
-_GROUPED = re.compile(r"[+-]?\d{1,3}([_,])\d{3}(?:\1\d{3})*")
-_SUFFIXED = re.compile(r"(\d+(?:\.\d+)?)([kKmM])")
-_LEADING = re.compile(r"[+-]?\d+")
-_LEADING_FRACTION = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+# How the client's program reads whole numbers: scientific notation and groups of three first, else the leading digits;
+# a digit is one of ASCII.
+_SCIENTIFIC = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)[eE][+-]?\d+", re.ASCII)
+_GROUPED = re.compile(r"[+-]?\d{1,3}([_,])\d{3}(?:\1\d{3})*", re.ASCII)
+_SUFFIXED = re.compile(r"(\d+(?:\.\d+)?)([kKmM])", re.ASCII)
+_LEADING = re.compile(r"[+-]?\d+", re.ASCII)
+_LEADING_FRACTION = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
