@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepthread import redact
-from keepthread.redact import contextual, finder, vendors
+from keepthread.redact import finder
 from tests.redact.samples import BODY, FORMED, HARMLESS, JWT, TOLD, letters, pem
 
 MARK = re.compile(r"\[REDACTED:[a-z0-9-]+\]")
@@ -100,6 +100,11 @@ KEY_SHAPES = {
     "no begin, numbered": "\n".join(f"{n:6}\t{line}" for n, line in enumerate(pem()[1:], 2)),
     "cut in the middle": "\n".join([*pem()[:3], "[... 4000 characters omitted ...]", *pem()[-2:]]),
     "twice": "\n".join([*pem(), *pem("")]),
+    "ssh2": "\n".join(pem("SSH2 ENCRYPTED ")).replace("-----BEGIN", "---- BEGIN").replace("-----END", "---- END")
+    .replace("KEY-----", "KEY ----"),
+    "url-encoded": "\n".join(pem()).replace(" ", "%20").replace("\n", "%0A"),
+    "form-encoded": "\n".join(pem()).replace(" ", "+").replace("\n", "%0D%0A"),
+    "escaped by code": "\\u000a".join(pem()),
 }  # fmt: skip
 
 
@@ -237,9 +242,14 @@ def test_only_secret_looking_variables_give_secrets_and_the_longest_comes_first(
 
 
 SEEDS = sorted(
-    {keyword for rule in (*vendors.RULES, *contextual.RULES) for keyword in rule.keywords}
+    {keyword for rule in finder.RULES for keyword in rule.keywords}
     | {
         "AKIA" + "A1" * 8 + " ",
+        "kind: Secret\ndata:\n  a: bbbbb\n",
+        "azure " + "A" * 80,
+        "sql://a:b/",
+        "a:5432:a:a:",
+        "password: |\n    a",
         "password='",
         'password=\\"',
         "password='a\n aa",

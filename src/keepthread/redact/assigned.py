@@ -13,6 +13,7 @@ from keepthread.redact.placeholders import (
     is_path,
     is_placeholder,
     is_plain_url,
+    is_random,
     is_wordy,
 )
 from keepthread.redact.rules import Rule, Span
@@ -22,8 +23,15 @@ _KEYS = (
     "api|access|account|private|secret|signing|encryption|master|deploy|service|shared|license|webhook|storage|"
     "client|auth|anon|role"
 )
+_OWNERS = "|".join(
+    f"(?<={owner})"
+    for owner in (
+        "db", "user", "admin", "root", "smtp", "mail", "ssh", "sql", "redis", "ftp", "proxy", "login",
+    )
+)  # fmt: skip
 _NAME = (
-    r"(?i:pass(?:word|phrase|wd|code)|(?<![a-z])pass|pwd|secret|token|credential|(?<=[_-])auth|"
+    rf"(?i:pass(?:word|phrase|wd|code)|(?<![a-z])pass|(?:{_OWNERS})pass(?![a-z])|"
+    r"pwd|secret|token|credential|(?<=[_-])auth|(?<![a-z])psk|"
     rf"(?:{_KEYS})[_-]?key|(?-i:[A-Z0-9]_KEY))"
 )
 _KEY_HEAD = rf"(?:{_KEYS})[_-]?$"
@@ -31,6 +39,8 @@ _TAIL = r"[sS]?(?:[_-][A-Za-z0-9]{1,24}|[A-Z][a-z0-9]{1,24}|[0-9]{1,4}){0,4}"
 _CLOSE = r"(?:\\{0,7}[\"'`]\]?)?"
 _ANNOTATED = r":[ \t]{0,4}[A-Za-z_][\w.\[\]|]{0,40}(?: \| [\w.\[\]]{1,40})?[ \t]{0,4}="
 _SEPARATOR = rf"[ \t]{{0,8}}(?:{_ANNOTATED}|={{1,3}}>?|:=|:)[ \t]{{0,8}}"
+_BLOCK = r":[ \t]{0,8}[|>][0-9+-]{0,2}[ \t]{0,8}\r?\n[ \t]{1,32}(?=\S)"  # of YAML, on the next line
+_ENCODED = r"(?:%22)?(?:%3[AaDd])(?:%20|\+)?(?:%22)?((?:[^\s%&\"'<>]|%(?!2[2Cc]|7[Dd]|26)[0-9A-Fa-f]{2}){3,4096})"
 _LISTED = r"\\{0,7}[\"'][ \t]{0,4},[ \t]{0,4}(?=\\{0,7}[\"'])"  # set("TOKEN", "...")
 _ATTRIBUTE = r"\\{0,7}[\"'][ \t]{1,4}value[ \t]?=[ \t]?"  # <add key="..." value="..."/>
 
@@ -53,7 +63,7 @@ _VALUE = rf"(?:[bfruBFRU@]{{0,2}}(?:{_quoted(chr(34))}|{_quoted(chr(39))}|{_quot
 _HARMLESS_TAIL = (
     r"(?i:(?:[_-]?(?:id|url|uri|path|paths|file|files|filename|dir|name|names|type|types|length|len|size|count|"
     r"counts|limit|limits|expiry|expires|expiration|ttl|field|header|prefix|suffix|regex|pattern|env|var|ref|arn|"
-    r"version|policy|label|hint|hash|status|usage|used|budget|window|index|endpoint|format|ring|store|text|class))$)"
+    r"version|policy|label|hint|hash|status|usage|used|budget|window|index|endpoint|format|(?<!st)ring|store|text|class))$)"
 )
 _HARMLESS_HEAD = (
     r"(?i:(?:cache|primary|foreign|sort|partition|public|unique|composite|registry|idempotency|object|group|"
@@ -73,6 +83,8 @@ def looks_secret(name: str, value: str, *, quoted: bool, assigned: bool) -> bool
         assigned: it stood behind "NAME=" in capitals, as in an environment file.
     """
     bare = value if quoted else value.rstrip(";,.)")
+    if not quoted and not assigned and bare.startswith("["):  # a list
+        return False
     if quoted and value != value.strip():  # the quote closes a text, and what follows is no value
         return False
     least = 4 if re.compile(_SURE).match(name) else 8
@@ -81,9 +93,12 @@ def looks_secret(name: str, value: str, *, quoted: bool, assigned: bool) -> bool
     # Short, code is what most often stands there: token1 == token2, print("token:", d["token"])
     if len(bare) < 8 and (re.search(r"[\s,;(){}\[\]<>|]", bare) or re.compile(_NAME).search(bare)):
         return False
-    if re.compile(_HARMLESS_TAIL).search(name) or is_path(bare):
+    if re.compile(_HARMLESS_TAIL).search(name):
         return False
-    if assigned and re.compile(_SURE).match(name):
+    sure = assigned and bool(re.compile(_SURE).match(name))
+    if is_path(bare) and not is_random(bare) and not (sure and _is_no_file(bare)):
+        return False
+    if sure:
         return not bare.startswith("-")
     if is_wordy(bare):
         return (
@@ -95,6 +110,11 @@ def looks_secret(name: str, value: str, *, quoted: bool, assigned: bool) -> bool
     if quoted:
         return bare.count(" ") < 3 and classes(bare) > 1
     return is_mixed(bare) and not is_code(bare)
+
+
+def _is_no_file(value: str) -> bool:
+    # A variable for a token holds a file's name only when the file is one of tokens: TOKEN=token.json
+    return re.search(r"[/\\]", value) is None and re.compile(_NAME).search(value) is None
 
 
 def gives_away(key: str, value: str) -> bool:
@@ -163,6 +183,6 @@ def _begin(value: str, at: int, word: str, before: str) -> int:
 
 ASSIGNED = _Assigned(
     "secret-value",
-    "pass pwd secret token credential auth key",
-    rf"(?P<name>{_NAME}{_TAIL})(?:{_CLOSE}{_SEPARATOR}|{_LISTED}|{_ATTRIBUTE}){_VALUE}",
+    "pass pwd psk secret token credential auth key",
+    rf"(?P<name>{_NAME}{_TAIL})(?:(?:{_CLOSE}(?:{_BLOCK}|{_SEPARATOR})|{_LISTED}|{_ATTRIBUTE}){_VALUE}|{_ENCODED})",
 )

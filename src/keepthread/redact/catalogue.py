@@ -50,7 +50,7 @@ def _row(cells: list[str]) -> str:
 ENTRIES: Mapping[str, Entry] = {
     "private-key": Entry(
         "`-----BEGIN ... PRIVATE KEY-----` to its END: whole blocks, in one line with `\\n`, numbered, in diffs, "
-        "cut at either end; the private lines of a PuTTY key",
+        "cut at either end; the private lines of a PuTTY key; base64 of such a file, PKCS #1 and #8 without its lines",
         "https://www.rfc-editor.org/rfc/rfc7468",
         "PGP: <https://www.rfc-editor.org/rfc/rfc9580#section-6>",
     ),
@@ -163,6 +163,13 @@ ENTRIES: Mapping[str, Entry] = {
         "3, a digit, `Q~` and 31 to 34",
         "https://learn.microsoft.com/en-us/entra/identity-platform/howto-create-service-principal-portal",
         "keys of storage accounts are a `secret-value`",
+    ),
+    "azure-key": Entry(
+        "`+ASt` `ACDb` `AzFu` `AZDO` `JQQJ99` and the other marks of a service at their places; 86 characters "
+        "of base64 and `==` "
+        "within 200 characters after azure, account key, key name or cosmos",
+        "https://github.com/microsoft/security-utilities",
+        "a digest stays: `sha512-` stands in front of it",
     ),
     "pulumi-token": Entry(
         "`pul-` and 40 hex digits", "https://www.pulumi.com/docs/pulumi-cloud/access-management/access-tokens/"
@@ -289,7 +296,7 @@ ENTRIES: Mapping[str, Entry] = {
     "1password-secret-key": Entry("`A3-` and groups of 5, 6 or 11", "https://support.1password.com/secret-key-security/"),
     "teams-webhook": Entry("the path after `webhook.office.com/webhookb2/`", "https://learn.microsoft.com/en-us/microsoftteams/platform/webhooks-and-connectors/how-to/add-incoming-webhook"),
     "jwt": Entry(
-        "three parts of base64url, the first of which decodes to JSON with `alg`",
+        "three parts of base64url, or five, the first of which decodes to JSON with `alg`",
         "https://www.rfc-editor.org/rfc/rfc7519",
         "source maps begin with `eyJ` too, and stay",
     ),
@@ -297,30 +304,42 @@ ENTRIES: Mapping[str, Entry] = {
         "what stands behind `Authorization:` and `Bearer`", "https://www.rfc-editor.org/rfc/rfc9110#name-authorization"
     ),
     "url-password": Entry(
-        "the password in `scheme://user:password@host`, or a token in the user's place",
+        "the password in `scheme://user:password@host`, or a token in the user's place; `user:password@tcp(host)`, "
+        "`user:password@host:port/name`",
         "https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1",
     ),
     "curl-user": Entry(
         "the password of `curl -u user:password`, also of wget, http and xh", "https://curl.se/docs/manpage.html#-u"
     ),
     "netrc": Entry(
-        "the password of a `.netrc`",
+        "the password of a `.netrc`, over several lines too",
         "https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html",
     ),
     "login-password": Entry(
-        "`docker login -p`, `sshpass -p`, `mysql -p`, `redis-cli -a`, `openssl -pass pass:`, `htpasswd -b` and "
-        "their like",
+        "`docker login -p`, `sshpass -p`, `mysql -p`, `redis-cli -a`, `openssl -pass pass:`, `htpasswd -b`, "
+        "`ssh-keygen -N`, `vault login`, `net user`, `ConvertTo-SecureString` and their like",
         "https://docs.docker.com/reference/cli/docker/login/",
     ),
-    "option": Entry("`--password value`, `--token=value`, `--db-secret value` and their like", ""),
-    "configured-secret": Entry("`npm config set //host/:_authToken value`, `aws configure set` and their like", ""),
+    "option": Entry("`--password value`, `--token=value`, `--db-secret value`, `-password value` and their like", ""),
+    "configured-secret": Entry(
+        "`npm config set //host/:_authToken value`, `aws configure set`, `setx NAME value` and their like", ""
+    ),
     "stored-secret": Entry(
         "what `vault kv put`, `kubectl create secret`, `gh secret set --body` and their like are given", ""
     ),
     "variable": Entry(
         "NAME=value behind `heroku config:set`, `--set-env-vars` and their like", "", "with letters and digits in it"
     ),
-    "piped-secret": Entry("`echo value` piped into `--password-stdin`, `--with-token`, `sudo -S` and their like", ""),
+    "piped-secret": Entry(
+        "`echo value` piped into `--password-stdin`, `--with-token`, `sudo -S` and their like; the same with "
+        "`<<<` and `<(echo value)`",
+        "",
+    ),
+    "oracle-login": Entry(
+        "the password of `sqlplus user/password@name`, `CONNECT user/password@name`, `jdbc:oracle:thin:user/password@`",
+        "https://docs.oracle.com/en/database/oracle/oracle-database/19/sqpug/starting-SQL-Plus.html",
+        "`connect` only at the beginning of a line, or with a port behind it",
+    ),
     "signed-url": Entry(
         "the signature of an address that grants what it names (`X-Amz-Signature`, `sig=` and their like)",
         "https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html",
@@ -335,7 +354,7 @@ ENTRIES: Mapping[str, Entry] = {
         "https://requests.readthedocs.io/en/latest/user/authentication/",
     ),
     "stored-key": Entry(
-        "`auth` of a registry's login in JSON; the private members of a JSON Web Key",
+        "`auth` of a registry's login in JSON and YAML, `.dockerconfigjson`; the private members of a JSON Web Key",
         "https://www.rfc-editor.org/rfc/rfc7518#section-6",
     ),
     "told-secret": Entry(
@@ -344,7 +363,9 @@ ENTRIES: Mapping[str, Entry] = {
         "8 characters and more with letters and digits; no path, number or code",
     ),
     "cookie": Entry(
-        "the first pair of `Set-Cookie`, any of `Cookie`, session cookies of a command line",
+        "the first pair of `Set-Cookie`, any of `Cookie` that is a session's or 16 and more, session cookies "
+        "of a command "
+        "line, the last column of a file of cookies",
         "https://www.rfc-editor.org/rfc/rfc6265",
     ),
     "secret-value": Entry(
@@ -353,5 +374,20 @@ ENTRIES: Mapping[str, Entry] = {
         "",
         "the name stays; references (`$NAME`, `os.environ`), placeholders, paths, words and values "
         "under 8 characters stay",
+    ),
+    "pgpass": Entry(
+        "the last field of a `.pgpass`: host:port:database:user:password",
+        "https://www.postgresql.org/docs/current/libpq-pgpass.html",
+        "with a port of PostgreSQL, or `*` for it",
+    ),
+    "kubernetes-secret": Entry(
+        "the members of `data` and `stringData` in a manifest of the kind Secret, in YAML and JSON",
+        "https://kubernetes.io/docs/concepts/configuration/secret/",
+    ),
+    "password-hash": Entry(
+        "`$1$` `$5$` `$6$` `$7$` `$y$` `$apr1$` `$2y$` `$argon2id$` `$scrypt$`, `pbkdf2_sha256$`, `{SSHA}` and "
+        "what follows",
+        "https://man7.org/linux/man-pages/man5/crypt.5.html",
+        "plain digests stay",
     ),
 }  # fmt: skip

@@ -24,12 +24,32 @@ _SPOT = r"[ \t]{0,4}\\?[\"']?"
 _VALUE = r"([^\s\"'\\|<>=-][^\s\"'\\|<>]{2,4096})"
 _TELLING = r"(?i:passw|pwd|passphrase|secret|token|credential|auth|api[_-]?key|access[_-]?key|private[_-]?key)"
 _PAIR = r"[ \t][\"']?(?:--from-literal[= ])?([\w.@/:-]{1,80})=\\?[\"']?([^\s\"'\\]{4,4096})"
+_ORACLE = (
+    r"[\"']?(?<![\w/.-])[A-Za-z][\w$#]{0,60}(?:\[\w{1,60}\])?/\\?[\"']?([^\s\"'/@\\]{2,128})\\?[\"']?"
+    r"@(?!v?[0-9]+(?:\.|\s|$))(?=[\w/(])"
+)
+_ARGUMENTS = r"\b[^\n]{0,200}?[ \t]"
+_NAME = rf"[\"']?([\w.:]{{0,40}}?(?:{_TELLING}|PASS\b|_KEY\b)[\w.:]{{0,40}})[\"']?"
 _LINE = 2_000  # characters of one command that are looked through
 
 
 def _given(match: re.Match[str]) -> bool:
     value = match.group(match.lastindex or 0)
     return not (is_placeholder(value) or is_path(value) or value.isdigit())
+
+
+def _connected(match: re.Match[str]) -> bool:
+    # Prose connects too; SQL does so at the beginning of a line, and `sql user/password@host:port` names a port.
+    before = (
+        match.string[max(0, match.start() - 40) : match.start()]
+        .rpartition("\n")[2]
+        .strip(" \t\"'`$")
+    )
+    after = match.string[match.end() : match.end() + 100]
+    plain = (
+        before in ("", "SQL>", "+") or re.match(r"[\w.-]{0,80}:[0-9]{2,5}[/:]", after) is not None
+    )
+    return plain and _given(match)
 
 
 def _configured(match: re.Match[str]) -> bool:
@@ -82,6 +102,13 @@ RULES: tuple[Rule, ...] = (
         r"\bconfig\b[^\n]{0,40}?[ \t]http-basic\.[\w.-]{1,80}" + _GAP + r"\S{1,80}" + _GAP + r"[\"']?" + _VALUE,
         _given,
     ),
+    Rule(  # setx NAME value, setenv NAME value, set -gx NAME value
+        "configured-secret",
+        ("setx ", "setenv ", "set -"),
+        r"\b(?i:setx|setenv|set(?:" + _GAP + r"-[gxUul]{1,4}){1,3})" + _GAP + _NAME + r"[ \t]{1,4}\\?[\"']?"
+        + _VALUE.replace("<>", "<>;&"),
+        _configured,
+    ),
     _Pairs(
         "stored-secret",
         "vault secret",
@@ -98,19 +125,57 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(  # echo X | docker login --password-stdin, and whatever else reads a secret from its input
         "piped-secret",
-        "stdin with-token secret sudo passwd login fd",
+        "stdin with-token secret sudo passwd login fd kinit cryptsetup vercel",
         r"\b(?:echo|printf)(?:[ \t]{1,4}-[neE]{1,3})?(?:[ \t]{1,4}[\"']?%s(?:\\n)?[\"']?)?" + _GAP + r"\\?[\"']?"
         r"([^\s\"'|<>\\-][^\n\"'|<>\\]{3,512}?)\\?[\"']?[ \t]{0,4}\|[^\n|]{0,200}?"
         r"(?:--pass(?:word|phrase)-stdin|--stdin|--with-token|passphrase-fd|\bsudo[ \t]{1,4}-\w{0,4}S|\bchpasswd|"
-        r"\bsecrets?[ \t]{1,4}(?:set|create|put|add)|\bvault[ \t]{1,4}login|\bhtpasswd[ \t]|"
+        r"\bsecrets?[ \t]{1,4}(?:set|create|put|add)|\bvault[ \t]{1,4}login|\bhtpasswd[ \t]|\bkinit\b|"
+        r"\bcryptsetup[ \t]|"
+        r"\bvercel[ \t]{1,4}env[ \t]{1,4}add\b|"
         r"-pass(?:in|out)?[ \t]{1,4}stdin)",
         _given,
     ),
     Rule(
         "piped-secret",
-        "stdin with-token secret",
-        r"(?:--password-stdin|--with-token|\bsecret[ \t]{1,4}set\b)[^\n]{0,120}?<<<" + _SPOT + _VALUE,
+        "<<<",
+        r"(?:--password-stdin|--with-token|--stdin|\bsecrets?[ \t]{1,4}(?:set|create|put|add)|\bsecret-tool[ "
+        r"\t]{1,4}store|"
+        r"\bchpasswd|\bsudo[ \t]{1,4}-\w{0,4}S|\bkinit|\bcryptsetup|\benv[ \t]{1,4}add)\b[^\n]{0,120}?<<<"
+        + _SPOT + _VALUE,
         _given,
+    ),
+    Rule(  # where a file is asked for, and the shell makes one
+        "piped-secret",
+        "<(",
+        r"(?i:pass(?:word|phrase)?|secret|token|-p)[\w-]{0,16}[ =]<\((?:echo|printf)(?:[ \t]{1,4}-[neE]{1,3})?" + _GAP
+        + r"\\?[\"']?" + _VALUE.replace("<>", "<>)"),
+        _given,
+    ),
+    Rule(  # aws ssm put-parameter --name N --value X --type SecureString
+        "stored-secret",
+        "securestring",
+        r"\bput-parameter\b(?=[^\n]{0,600}?SecureString)[^\n]{0,300}?[ \t]--value[ =]" + _SPOT + _VALUE,
+        _given,
+    ),
+    Rule(
+        "login-password",
+        "convertto-securestring",
+        r"(?i:ConvertTo-SecureString)(?:[ \t]{1,4}-String)?[ \t]{1,4}\\?[\"']([^\"'\\\n]{3,512})",
+        _given,
+    ),
+    Rule(  # sqlplus user/password@name, CONNECT user/password@name
+        "oracle-login",
+        ("sqlplus ", "sqlcl ", "impdp ", "expdp ", "sqlldr ", "rman ", "userid=", ":thin:"),
+        r"(?:sqlplus|sqlcl|impdp|expdp|sqlldr|rman|(?i:userid=|oracle:thin:))(?:[ \t]{1,4}(?:-\w{1,8}|target|"
+        r"userid=)){0,4}[ \t]{0,4}"
+        + _ORACLE,
+        _given,
+    ),
+    Rule(
+        "oracle-login",
+        ("connect ", "conn ", "sql "),
+        r"(?:[Cc][Oo][Nn][Nn](?:[Ee][Cc][Tt])?|sql)[ \t]{1,4}" + _ORACLE,
+        _connected,
     ),
     Rule(
         "login-password",
@@ -128,10 +193,12 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "login-password",
-        "ldap sqlcmd bcp cqlsh smbclient keytool zip 7z clickhouse mosquitto isql",
+        ("ldap", "sqlcmd", "bcp", "cqlsh", "smbclient", "keytool", "jarsigner", "zip", "7z", "rar x ", "rar a ",
+         "rar e ", "clickhouse", "mosquitto", "isql"),
         r"\b(?:(?:ldap(?:search|modify|add|delete|passwd|whoami))\b[^\n]{0,200}?[ \t]-w|"
         r"(?:sqlcmd|bcp|isql|mosquitto_(?:pub|sub)|zip|unzip)\b[^\n]{0,200}?[ \t]-P|cqlsh\b[^\n]{0,200}?[ \t]-p|"
-        r"keytool\b[^\n]{0,200}?[ \t]-(?:store|key|deststore|srcstore)pass|7z[ar]?[ \t][^\n]{0,80}?[ \t]-p(?=\S)|"
+        r"(?:keytool|jarsigner)\b[^\n]{0,200}?[ \t]-(?:store|key|deststore|srcstore)pass|"
+        r"(?:7z[ar]?|(?:un)?rar)[ \t][^\n]{0,80}?[ \t]-h?p(?=\S)|"
         r"smbclient\b[^\n]{0,200}?[ \t]-U[ \t]{0,4}[^\s%]{1,80}%)" + _SPOT + _VALUE,
         _given,
     ),
@@ -146,6 +213,47 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "login-password",
+        "twine ncftp psexec netexec crackmapexec evil-winrm hydra rdesktop ipmitool useradd usermod keychain",
+        r"\b(?:twine|ncftp\w{0,4}|psexec(?:64)?|netexec|crackmapexec|evil-winrm|hydra|rdesktop|useradd|usermod|"
+        r"security[ \t]{1,4}(?:unlock|create|set)-keychain\w{0,10})" + _ARGUMENTS + r"-p[ \t]{1,4}\\?[\"']?" + _VALUE
+        + r"|\bipmitool" + _ARGUMENTS + r"-P[ \t]{1,4}\\?[\"']?" + _VALUE,
+        _given,
+    ),
+    Rule(
+        "login-password",
+        ("ssh-keygen", "security add-", "security import"),
+        r"\bssh-keygen" + _ARGUMENTS + r"-[NP][ \t]{1,4}\\?[\"']?" + _VALUE
+        + r"|\bsecurity[ \t]{1,4}(?:add-(?:generic|internet)-password" + _ARGUMENTS + r"-w|import" + _ARGUMENTS
+        + r"-P)[ \t]{1,4}\\?[\"']?" + _VALUE,
+        _given,
+    ),
+    Rule(  # vault login X, bw unlock X: nothing but the place tells
+        "login-password",
+        ("vault login", "cargo login", "bw unlock", "bw login", "wpa_pass", "nmcli ", "rclone ", "openssl passwd"),
+        r"\b(?:(?:vault|cargo)[ \t]{1,4}login|bw[ \t]{1,4}(?:unlock|login[ \t]{1,4}\S{1,80})|wpa_passphrase[ "
+        r"\t]{1,4}\S{1,80}|"
+        r"nmcli" + _ARGUMENTS + r"password|rclone" + _ARGUMENTS + r"pass|"
+        r"openssl[ \t]{1,4}passwd(?:[ \t]{1,4}-\w{1,8}){0,3})[ \t]{1,4}\\?[\"']?" + _VALUE,
+        lambda match: is_mixed(match.group(1)) and _given(match),
+    ),
+    Rule(
+        "login-password",
+        ("lftp ", "mc alias", "mc config"),
+        r"\blftp\b[^\n]{0,200}?[ \t]-u[ \t]{0,4}[\"']?[^\s,\"']{1,80}," + _VALUE
+        + r"|\bmc[ \t]{1,4}(?:alias|config[ \t]host)[ \t]{1,4}(?:set|add)(?:[ \t]{1,4}\S{1,200}){3}[ \t]{1,"
+        r"4}[\"']?" + _VALUE,
+        _given,
+    ),
+    Rule(  # net user NAME X /add, net use Z: \\\\host /user:NAME X, xfreerdp /p:X, schtasks /rp X
+        "login-password",
+        ("net user ", "net use ", "freerdp", "schtasks"),
+        r"(?i:\bnet[ \t]{1,4}user[ \t]{1,4}\S{1,80}[ \t]{1,4}([^\s/\"']\S{2,128})(?=[ \t]{1,4}/[a-z])"
+        r"|\bnet[ \t]{1,4}use\b[^\n]{0,200}?[ \t]/u(?:ser)?:\S{1,80}[ \t]{1,4}" + _VALUE
+        + r"|freerdp\b[^\n]{0,200}?[ \t]/p:" + _VALUE + r"|\bschtasks\b[^\n]{0,200}?[ \t]/rp[ \t]{1,4}" + _VALUE + ")",
+        _given,
+    ),
+    Rule(
+        "login-password",
         "doctl storepassword keypassword",
         r"(?:\bdoctl\b[^\n]{0,80}?[ \t](?:-t|--access-token)|\b(?:store|key)Password)" + _SPOT + _VALUE,
         _given,
@@ -153,7 +261,7 @@ RULES: tuple[Rule, ...] = (
     Rule(  # what a signed address grants to whoever has it
         "signed-url",
         "signature= sig=",
-        r"(?i:\bX-(?:Amz|Goog|Oss|Cos|Tos)-Signature|(?<=[?&;])(?:sig|signature))=([A-Za-z0-9%+/_=~-]{16,2048})",
+        r"(?i:\bX-(?:Amz|Goog|Oss|Cos|Tos)-Signature|(?<=[?&;])(?:sig|signature)|(?<=\\u0026)sig)=([A-Za-z0-9%+/_=~-]{16,2048})",
         lambda match: is_mixed(match.group(1)) and _given(match),
     ),
 )  # fmt: skip

@@ -6,6 +6,7 @@ Every pattern begins at its keyword, not before it, and reads on in bounded part
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from keepthread.redact.assigned import ASSIGNED, says_harmless
 from keepthread.redact.placeholders import (
@@ -17,7 +18,7 @@ from keepthread.redact.placeholders import (
     is_placeholder,
     is_wordy,
 )
-from keepthread.redact.rules import Rule
+from keepthread.redact.rules import Rule, Span
 
 
 def _given(match: re.Match[str]) -> bool:
@@ -56,6 +57,21 @@ _SPOT = r"[ =]{0,2}\\?[\"']?"
 
 _TOLD = r"[ \t]{0,4}:?[ \t]{1,4}[\"'`“„«]?([^\s\"'`“”„«»<>(){}\[\]\\,;]{8,256})"
 
+
+class _Bare(Rule):
+    """A password in what would be an address had it a scheme: user:password@tcp(host), user:password@host:port/name."""
+
+    def spans(self, value: str, start: int, end: int) -> Iterator[Span]:
+        """Yield what stands between the colon and the sign."""
+        for host in self.compiled.finditer(value, start, end):
+            before = value[max(start, host.start() - 200) : host.start()]
+            user = re.search(
+                r"(?<![\w:/.@%+-])[A-Za-z_][\w.-]{0,64}:([^\s/:@\"'`<>(){},\\]{3,128})$", before
+            )
+            if user and not is_placeholder(user[1]) and (is_mixed(user[1]) or "(" in host.group()):
+                yield host.start() - len(user[1]), host.start()
+
+
 RULES: tuple[Rule, ...] = (
     Rule(
         "authorization",
@@ -68,16 +84,37 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "url-password",
         "://",
-        r"://(?:([^\s/:@\"'<>]{0,128}):([^\s/\"'<>]{1,512})|([^\s/:@\"'<>]{20,512}))@",
+        r"://(?:([^\s/:@\"'<>\[]{0,128}):([^\s/\"'<>]{1,512})|([^\s/:@\"'<>]{20,512}))@",
         _userinfo,
     ),
+    Rule(  # https://token:@host, https://token:x-oauth-basic@host
+        "url-password",
+        "://",
+        r"://([A-Za-z0-9_]{20,512}):[\w-]{0,64}@",
+        lambda match: is_mixed(match.group(1)),
+    ),
+    Rule(  # a password with a slash in it, which should have been encoded
+        "url-password",
+        "sql:// mongodb:// postgres:// redis:// amqp://",
+        r"(?:sql|mongodb|postgres|redis|amqp)://[^\s/:@\"'<>]{1,128}:([^\s\"'<>@/]{1,128}/[^\s\"'<>@]{1,128})@[\w.-]",
+        lambda match: not match.group(1).partition("/")[0].isdigit() and _given(match),
+    ),
+    Rule(  # in JSON whose writer escapes slashes, and within another address
+        "url-password",
+        ":\\/ 3a%2f%2f",
+        r":\\{1,7}/\\{1,7}/[^\s/:@\"'<>\\]{0,128}:([^\s/\"'<>\\@]{1,512})@"
+        r"|(?i:%3A%2F%2F[^\s&%\"']{0,128}%3A)((?:[^\s&%\"']|%(?!40|2F|3A)[0-9A-F]{2}){1,512})(?i:%40)",
+        _given,
+    ),
+    _Bare("url-password", "@", r"@(?:(?:tcp|udp|unix)\(|[A-Za-z][\w.-]{0,253}:[0-9]{2,5}/)"),
     Rule(
         "curl-user",
         "curl wget http xh",
-        r"\b(?:curl|https?|xh|wget)\b[^\n]{0,400}?[ \t](?:-u|--user|-U|--proxy-user|-a|--auth)"
+        r"\b(?:(?:curl|wget)\b(?:[^\n\\]|\\[\s\S]){0,400}?[ \t](?:-[A-Za-z]{0,10}u|--user|-U|--proxy-user)|"
+        r"(?:https?|xh)\b[^\n]{0,400}?[ \t](?:-a|--auth))"
         + _SPOT
-        + r"[^\s:\"']{0,128}:([^\s\"'\\]{1,256})",
-        _given,
+        + r"[^\s:\"']{0,128}:(?!//)([^\s\"'\\]{1,256})",
+        lambda match: not is_number(match.group(1)) and _given(match),
     ),
     Rule("netrc", "password", r"\b(?:login|account|user)\s{1,8}\S{1,128}\s{1,8}password\s{1,8}(\S{1,256})", _given),
     # In prose: the password is ...
@@ -110,7 +147,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "login-password",
         "login sshpass",
-        r"\b(?:(?:docker|podman|helm|oras|skopeo|buildah|az|npm)[ \t][^\n]{0,80}?login\b[^\n]{0,200}?[ \t]-p|"
+        r"\b(?:(?:docker|podman|nerdctl|helm|oras|crane|skopeo|buildah|az|oc|npm)[ \t][^\n]{0,"
+        r"80}?login\b[^\n]{0,200}?[ \t]-p|"
         r"sshpass[ \t]{1,4}-p)"
         + _SPOT
         + r"([^\s\"'=-][^\s\"'\\]{2,256})",
@@ -123,10 +161,17 @@ RULES: tuple[Rule, ...] = (
         r"(?:-[a-z0-9]{1,16}){0,2})[ =]\\?[\"']?([^\s\"'\\=-][^\s\"'\\]{2,4096})",
         _option,
     ),
+    Rule(  # of programs whose long options have one dash
+        "option",
+        (" -pass", " -secret", " -token", " -credential"),
+        r" -((?i:password|passwd|passphrase|secret|token|credential))[ =]\\?[\"']?([^\s\"'\\=-][^\s\"'\\]{2,4096})",
+        lambda match: is_mixed(match.group(2)) and _option(match),
+    ),
     Rule(
         "cookie",
         "cookie",
-        r"(?i:cookie)\\?[\"']?[ \t]{0,4}[:=,][ \t]{0,4}\\?[\"']?[ \t]{0,4}[^\s=;,\"']{1,128}=([^\s;,\"'\\]{8,4096})",
+        r"(?i:cookie)\\?[\"']?[ \t]{0,4}[:=,][ \t]{0,4}(?:\[\s{0,40})?\\?[\"']?[ \t]{0,4}"
+        r"[^\s=;,\"']{1,128}=([^\s;,\"'\\]{8,4096})",
         _credentials,
     ),
     Rule(

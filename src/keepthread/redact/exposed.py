@@ -13,6 +13,7 @@ from keepthread.redact.commands import RULES as GIVEN
 from keepthread.redact.contextual import RULES as TOLD
 from keepthread.redact.finder import named, parted, scan
 from keepthread.redact.hidden import shown
+from keepthread.redact.pem import holds
 from keepthread.redact.placeholders import is_mixed
 
 # Of the rules' own keywords the shortest; what stands in nearly every line is left to the others in it.
@@ -63,7 +64,7 @@ def exposed(texts: Iterable[str], members: Iterable[object] = ()) -> list[str]:
         if "kty" in text:  # its members may stand on lines of their own
             spans = _JSON_KEY.spans(text, 0, len(text))
             found.update(dict.fromkeys(text[start:end] for start, end in spans))
-        if "PRIVATE KEY" in text or "Private-Lines" in text:
+        if holds(text) or "Private-Lines" in text:
             found.update(dict.fromkeys(_key_lines(text)))
         for window in _windows(text):
             if window not in seen:

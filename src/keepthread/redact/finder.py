@@ -10,6 +10,7 @@ from keepthread.redact import hidden, pem
 from keepthread.redact.assigned import gives_away
 from keepthread.redact.commands import RULES as GIVEN
 from keepthread.redact.contextual import RULES as TOLD
+from keepthread.redact.file_forms import RULES as FILED
 from keepthread.redact.placeholders import MARK, is_mixed
 from keepthread.redact.rules import Known, Rule, Span
 from keepthread.redact.vendors import RULES as FORMED
@@ -20,7 +21,7 @@ WITHHELD = f"{MARK}secret-value]"
 _ROUNDS = 8  # a mark may part a text so that another secret in it shows; each round leaves fewer
 _SHORTEST = 6  # characters: "://:x@" is the shortest text that holds a secret
 
-RULES: tuple[Rule, ...] = (*FORMED, *TOLD, *GIVEN)
+RULES: tuple[Rule, ...] = (*FORMED, *TOLD, *GIVEN, *FILED)
 _HINTS = tuple((keyword, rank) for rank, rule in enumerate(RULES) for keyword in rule.keywords)
 _MARKED = r"\[REDACTED:[a-z0-9-]{1,40}\]"
 _WRAPPED = r"(?<=[A-Za-z0-9_=+/.-])\\?\r?\n[ \t]{0,8}(?=[A-Za-z0-9_=+/.-])"

@@ -13,11 +13,13 @@ from keepthread.redact.rules import Span
 NAME = "private-key"
 _LIMIT = 32 * 1024  # characters; a 16,384-bit RSA key takes 13,000
 
-_BEGIN = r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-_END = r"-----END (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+_SPACE = r"(?: |\+|%20)"  # the latter two in forms and addresses
+_KIND = rf"{_SPACE}(?:[A-Z0-9]{{1,16}}{_SPACE}){{0,3}}PRIVATE{_SPACE}KEY(?:{_SPACE}BLOCK)?(?:-----| ----)"
+_BEGIN = rf"(?:-----|---- )BEGIN{_KIND}"
+_END = rf"(?:-----|---- )END{_KIND}"
 _KEY_TEXT = r"[A-Za-z0-9+/=]{16,}"
 
-_BREAK = r"(?:[ \t]{0,8}(?:\\{1,4}[nr]|\r?\n))"
+_BREAK = r"(?:[ \t]{0,8}(?:\\{1,4}(?:[nr]|u000[aAdD])|%0[aAdD]|\r?\n))"
 _LEAD = r"[ \t]{0,16}(?:[0-9]{1,6}[ \t]{0,4}[→|:\t\-)]?)?[ \t+>|#*\"']{0,8}"
 _HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\r\n\\]{0,120}"
 _FULL = r"[A-Za-z0-9+/=]{16,256}"
@@ -32,9 +34,14 @@ _BODY = (
 _LAST_LINES = rf"(?:{_LEAD}[A-Za-z0-9+/=]{{20,256}}{_BREAK}){{1,400}}{_LEAD}$"
 
 
+def holds(value: str) -> bool:
+    """Return whether the words of a private key's first or last line occur in `value`."""
+    return any(words in value for words in ("PRIVATE KEY", "PRIVATE+KEY", "PRIVATE%20KEY"))
+
+
 def spans(value: str) -> Iterator[Span]:
     """Yield where private keys stand in `value`, header lines included."""
-    if "PRIVATE KEY" not in value:
+    if not holds(value):
         return
     done = 0
     for end in _ends(value):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 MARK = "[REDACTED:"
 
@@ -63,6 +64,13 @@ def is_number(value: str) -> bool:
 def is_path(value: str) -> bool:
     """Return whether this is the path of a file."""
     return re.match(_PATH, value) is not None
+
+
+def is_random(value: str) -> bool:
+    """Return whether lower case, upper case and digits take turns as they do in random text, and in no path."""
+    kinds = ["a" if c.islower() else "A" if c.isupper() else "0" for c in value if c.isalnum()]
+    turns = sum(one != other for one, other in pairwise(kinds))
+    return len(kinds) >= 16 and turns >= len(kinds) * 0.4
 
 
 def is_plain_url(value: str) -> bool:

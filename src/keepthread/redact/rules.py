@@ -24,7 +24,8 @@ class Rule:
 
     Attributes:
         name: stands in the text instead of the secret.
-        keywords: lower case; without one of them in the lower-cased text the rule is not tried.
+        keywords: lower case, separated by spaces unless they hold some themselves; without one of them in the
+            lower-cased text the rule is not tried.
     """
 
     __slots__ = ("_accepts", "_compiled", "_pattern", "keywords", "name")
@@ -32,12 +33,12 @@ class Rule:
     def __init__(
         self,
         name: str,
-        keywords: str,
+        keywords: str | tuple[str, ...],
         pattern: str,
         accepts: Callable[[re.Match[str]], bool] | None = None,
     ) -> None:
         self.name = name
-        self.keywords = tuple(keywords.split())
+        self.keywords = tuple(keywords.split()) if isinstance(keywords, str) else keywords
         self._pattern = pattern
         self._accepts = accepts
         self._compiled: re.Pattern[str] | None = None

@@ -32,12 +32,19 @@ def _is_jwt(match: re.Match[str]) -> bool:
     import base64
     import json
 
-    head = match.group().split(".", 1)[0]
+    head = re.split(r"\.|%", match.group(), maxsplit=1)[0]
     try:
         header = json.loads(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))
     except (ValueError, RecursionError):
         return False
     return isinstance(header, dict) and "alg" in header
+
+
+def _is_key(match: re.Match[str]) -> bool:
+    """Return whether base64 of a PEM file is one of a private key: certificates begin alike."""
+    import base64
+
+    return b"PRIVATE KEY" in base64.b64decode(match.group()[:80] + "==", validate=False)
 
 
 def _token(name: str, keywords: str, pattern: str, *, fixed: bool = False) -> Rule:
@@ -119,6 +126,28 @@ RULES: tuple[Rule, ...] = (
         "azure-secret",
         "q~",
         r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~-])",
+        _real,
+    ),
+    Rule(  # keys that bear a mark of the service behind their random part
+        "azure-key",
+        "azdo azfu azse azca acdb aiot apim +aba +acr +aeh +amc +arm +asb +ast jqqj9",
+        r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/]{76}(?:APIM|ACDb|\+(?:ABa|AMC|ASt))[A-Za-z0-9+/]{5}[AQgw]=="
+        r"|[A-Za-z0-9+/]{33}(?:AzCa|AIoT|\+(?:ASb|AEh|ARm))[A-P][A-Za-z0-9+/]{5}=|[A-Za-z0-9+/]{42}(?:AzSe|\+ACR)[A-D][A-Za-z0-9+/]{5}"
+        r"|[A-Za-z0-9_-]{44}AzFu[A-Za-z0-9_-]{5}[AQgw]==|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9]{52}JQQJ9[9D][A-Za-z0-9]{26,30}(?:==)?)",
+        _real,
+    ),
+    Rule(  # one without such a mark, near a word that says whose it is; a digest has its name in front
+        "azure-key",
+        "azure account keyname cosmos",
+        r"(?i:azure|account(?:[_ -]?(?:key|name))|keyname|cosmos)[\s\S]{0,200}?"
+        r"(?<![A-Za-z0-9+/=_-])([A-Za-z0-9+/]{86}==)",
+        _real,
+    ),
+    Rule("private-key", "ls0tls1crudjti", r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{40,20000}={0,2}", _is_key),
+    Rule(  # PKCS #1 and #8 without the lines around them
+        "private-key",
+        "ibaakc ibadan",
+        r"(?<![A-Za-z0-9+/])MII[A-Za-z0-9+/]{3}IBA(?:AKC|DAN)[A-Za-z0-9+/]{100,20000}={0,2}",
         _real,
     ),
     _token("pulumi-token", "pul-", r"pul-[a-f0-9]{40}", fixed=True),
@@ -243,7 +272,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "jwt",
         "eyj",
-        r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{4,6000}\.[A-Za-z0-9_-]{8,2000}",
+        r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,2000}(?:\.|%2E)(?:[A-Za-z0-9_-]{4,6000}(?:\.|%2E)|"
+        r"[A-Za-z0-9_-]{0,2000}\.[A-Za-z0-9_-]{16,200}\.[A-Za-z0-9_-]{1,8000}\.)[A-Za-z0-9_-]{8,2000}",
         _is_jwt,
     ),
 )  # fmt: skip
