@@ -16,12 +16,6 @@ from tests.support.session import SESSION, SessionFile
 OTHER = "22222222-2222-4222-8222-222222222222"
 
 
-@pytest.fixture
-def person(home: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> Person:
-    """Return a person in an empty home."""
-    return Person(home, capsys, monkeypatch)
-
-
 def compacted(path: Path, model: str, *sizes: int, trigger: str = "auto") -> None:
     """Write a session that was compacted at each of these sizes."""
     session = SessionFile(path)
@@ -98,6 +92,21 @@ def test_thresholds_of_the_session_at_hand(person: Person) -> None:
         "Yours        auto: 1 at 168,000 to 168,000, median 168,000 (claude-sonnet-4-6)",
         "Measured on  client 2.1.332",
     ]
+
+
+def test_right_after_a_compaction_the_point_is_known_and_the_figure_is_not(person: Person) -> None:
+    """The model that answered before it answers again; a subagent's is another one's."""
+    session = person.session()
+    session.assistant("Done.", tokens=168_000)
+    session.model = "claude-haiku-4-5"
+    session.sidechain("Look around.")
+    session.boundary("What was done.", tokens=168_000)
+    lines = person.ok("status").splitlines()
+
+    assert "Context      unknown until the next answer: it was compacted" in lines
+    assert "Compaction   at 167,000" in lines
+    model = f"Model        claude-sonnet-4-6 (session {SESSION})"
+    assert person.ok("thresholds", "--model", " ").splitlines()[0] == model
 
 
 def test_thresholds_as_json_begin_with_the_documented_shape(person: Person) -> None:

@@ -12,6 +12,7 @@ from keepthread.diagnose.checks_memory import entries_in
 from keepthread.diagnose.checks_runs import LINES, last_failure
 from keepthread.economy.forecast import in_force_for, model_here
 from keepthread.economy.gauge import PACE_LIMIT, gauge, told
+from keepthread.economy.observed import last_model
 from keepthread.economy.pace import pace
 from keepthread.engines.caps import spending
 from keepthread.errors import KeepthreadError
@@ -199,7 +200,8 @@ def _context(
     if transcript is None:
         return None, []
     last, project = pace(transcript.path, limit=PACE_LIMIT), project_root(env, cwd)
-    last.model, last.tokens = transcript.model, transcript.tokens.reported
+    last.model = transcript.model or last_model(transcript.path)
+    last.tokens = transcript.tokens.reported
     point, _ = in_force_for(model_here(env, folder, project, last), env, folder, project)
     context = gauge(transcript, point, last)
     lines = told(context, point)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from keepthread.economy.gauge import model_in_force, shown
-from keepthread.economy.observed import observed
+from keepthread.economy.observed import last_model, observed
 from keepthread.economy.pace import Pace, pace
 from keepthread.host.in_force import (
     ENVIRONMENT,
@@ -89,7 +89,7 @@ def forecast(env: Mapping[str, str], cwd: str, model: str = "") -> Forecast:
         KeepthreadError: there is no configuration folder.
     """
     folder, project = config_dir(env), project_root(env, cwd)
-    chosen_by = ""
+    model, chosen_by = model.strip(), ""
     if not model:
         model, chosen_by = _model_here(env, folder, project, cwd)
     point, named = in_force_for(model, env, folder, project)
@@ -101,6 +101,7 @@ def _model_here(env: Mapping[str, str], folder: str, project: str, cwd: str) -> 
     path = find_transcript("", session, folder) if session else ""
     path = path or newest_session(folder, cwd) or newest_session(folder, project)
     last = pace(path) if path else Pace()
+    last.model = last.model or (last_model(path) if path else "")
     if last.model:
         named = model_here(env, folder, project, last)
         return named, f"session {os.path.splitext(os.path.basename(path))[0]}"
@@ -169,7 +170,7 @@ def _points(point: Thresholds) -> list[str]:
 
 def _own(found: Forecast) -> list[str]:
     """Return what one's own transcripts show; other models only when this one's have nothing."""
-    bare = found.point.model.partition("[")[0]
+    bare = found.point.model.lower().partition("[")[0]
     of_model = [one for one in found.seen if bare and bare in one["model"]]
     return [
         f"Yours        {one['trigger']}: {one['count']} at {one['least']:,} to {one['most']:,},"

@@ -43,6 +43,26 @@ def observed(config_dir: str) -> list[dict[str, Any]]:
     ]
 
 
+def last_model(path: str) -> str:
+    """Return the model that answered last in a session, be it before a compaction; "" when none did."""
+    try:
+        with open_regular(path) as file:
+            size = size_of(file)
+            for _, _, line in lines(file, size, max(0, size - _EACH)):
+                if name := _model_in(line):
+                    return name
+    except OSError:
+        pass  # unreadable: it tells nothing
+    return ""
+
+
+def _model_in(line: bytes) -> str:
+    if b'"assistant"' not in line or b'"isSidechain":true' in line:
+        return ""
+    found = _MODEL.search(line)
+    return found.group(1).decode("ascii") if found else ""
+
+
 def _spread(sizes: list[int]) -> dict[str, int]:
     return {"least": sizes[0], "median": sizes[len(sizes) // 2], "most": sizes[-1]}
 
@@ -85,8 +105,7 @@ def _boundaries(path: str, limit: int) -> tuple[int, list[Seen]]:
             for _, _, line in lines(file, size, floor):
                 if MARK in line:
                     waiting += _in_line(line)
-                elif waiting and b'"assistant"' in line and (model := _MODEL.search(line)):
-                    name = model.group(1).decode("ascii")
+                elif waiting and (name := _model_in(line)):
                     found += [one._replace(model=name) for one in waiting]
                     waiting = []
     except OSError:
