@@ -6,13 +6,13 @@ import json
 import random
 import subprocess
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from keepthread import log as logbook
 from keepthread.diagnose.status_text import COLUMNS, ROWS
+from keepthread.handoff.render.words import plural
 from keepthread.handoff.store import write_worker
 from tests.support.cli import DOCUMENT, Person
 from tests.support.fuzzed import SCALE
@@ -20,11 +20,8 @@ from tests.support.session import SESSION
 
 
 @pytest.fixture
-def person(
-    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Person:
+def person(person: Person) -> Person:
     """Give the test somebody with a session."""
-    person = Person(home, capsys, monkeypatch)
     person.set(KEEPTHREAD_ENGINE="facts")
     return person
 
@@ -114,7 +111,7 @@ def test_a_claim_that_failed_its_check_is_counted(
 
     assert failed
     assert person.json("status", "--json")["audit"]["failed"] == len(failed)
-    assert f"{len(failed)} claims failed" in line(person, "Audit")
+    assert plural(len(failed), "claim") + " failed, now mended" in line(person, "Audit")
 
 
 def test_the_team_s_memory_and_one_s_own_are_counted(person: Person) -> None:

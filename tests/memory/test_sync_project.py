@@ -10,6 +10,7 @@ from keepthread.errors import KeepthreadError
 from keepthread.memory.entries import Entry
 from keepthread.memory.places import init, open_memory, place_of
 from keepthread.memory.sync import sync
+from keepthread.memory.sync_report import as_text
 from tests.support.team_clones import bare, git
 
 TEAM = ".claude/team-memory"
@@ -260,6 +261,8 @@ def test_a_trial_commits_nothing(project):
 
     assert report.sent.added == ["a.md"]
     assert sorted(os.listdir(project.root / ".git" / "objects")) == objects
+    project.sync()
+    assert as_text(project.sync(trial=True)) == "A trial: there is nothing to share on main"
 
 
 def test_a_link_on_the_way_in_the_last_commit_is_refused(tmp_path, project):

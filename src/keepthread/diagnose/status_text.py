@@ -48,7 +48,9 @@ def _about_session(found: Status) -> Iterator[str]:
     if shape["audit"]:
         audit = shape["audit"]
         failed = (
-            f"{audit['failed']} claims failed and were mended" if audit["failed"] else "all hold"
+            plural(audit["failed"], "claim") + " failed, now mended"
+            if audit["failed"]
+            else "all hold"
         )
         yield f"Audit        {audit['checked']} checks of the model's answer, {failed}"
     if found.about_context:

@@ -81,7 +81,10 @@ def as_text(report: Report) -> str:
             branch=report.branch, remote=remote, commit=report.commit[:12]
         )
     sent = "committed" if report.kind == "project" or report.outcome == "offline" else "sent"
-    lines = [first, *_changed("received", report.received), *_changed(sent, report.sent)]
+    changed = [*_changed("received", report.received), *_changed(sent, report.sent)]
+    if report.outcome == "trial" and not changed:
+        first = f"A trial: there is nothing to share on {report.branch}"
+    lines = [first, *changed]
     lines += [f"conflict: {_key(key)}: {one_line(said, 300)}" for key, _, said in report.conflicts]
     lines += _most(
         f"skipped {'here' if side == 'here' else 'there'}: {_key(path)}: {one_line(reason, 200)}"
