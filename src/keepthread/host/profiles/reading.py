@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import shlex
 from typing import NamedTuple
 
 from keepthread import files, resources
@@ -130,7 +131,7 @@ def _text(path: str, *, own: bool) -> str:
         if own and os.name != "nt" and os.lstat(path).st_mode & 0o022:
             raise KeepthreadError(
                 f"{path} can be written by others",
-                f"Run: chmod go-w {path}, and look what is in it.",
+                f"Run: chmod go-w {shlex.quote(path)}, and look what is in it.",
             )
         return files.read_regular(path, _LIMIT).decode("utf-8-sig")
     except UnicodeDecodeError as problem:
