@@ -201,6 +201,8 @@ def test_standard_input_that_is_no_text_is_refused(run):
     run("init")
 
     assert "no UTF-8" in run("add", "a.md", "--type", "project", typed=b"\xff\xfe", code=1).err
+    endless = run("add", "a.md", "--type", "project", typed=b"x" * (1 << 21), code=1)
+    assert "Standard input is longer than" in endless.err
 
 
 def test_an_entry_may_be_written_and_changed_in_an_editor(run, editor):

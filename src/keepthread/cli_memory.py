@@ -34,6 +34,7 @@ _trusted = click.option(
     help="For a session to read: no team memory that you do not trust, the first 100, exit code 0.",
 )
 _FOR_SESSION = 100  # entries
+_MOST_TYPED = 1 << 20  # bytes of standard input: more than any entry may have
 
 
 @click.group(short_help="Keep what a project's team has learned, and your own notes.")
@@ -263,8 +264,13 @@ def _given(text: tuple[str, ...]) -> str:
         return " ".join(text)
     if _is_terminal():
         return ""
+    data = sys.stdin.buffer.read(_MOST_TYPED + 1)
+    if len(data) > _MOST_TYPED:
+        raise KeepthreadError(
+            f"Standard input is longer than {_MOST_TYPED} bytes", "An entry is a few sentences."
+        )
     try:
-        return sys.stdin.buffer.read().decode()
+        return data.decode()
     except UnicodeDecodeError:
         raise KeepthreadError(
             "Standard input is no UTF-8 text", "Convert it: iconv -t utf-8"
