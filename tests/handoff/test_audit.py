@@ -602,3 +602,12 @@ def test_no_sentence_is_too_odd_to_be_read(text: str) -> None:
     is_vague(text)
     planted(text)
     claims_success(text, "pytest")
+
+
+def test_an_approach_that_nobody_spoke_of_is_marked(evidence: Evidence) -> None:
+    invented = {"approach": "Zookeeper", "reason": "too slow"}
+    kept = audited(evidence, constraints={"ruled_out": [invented]})
+
+    assert kept["constraints"]["ruled_out"] == [
+        {"approach": f"Zookeeper {NOT_FOUND}", "reason": "too slow"}
+    ]

@@ -445,3 +445,20 @@ def test_a_rule_taken_back_is_brought_in_again_by_neither_the_model_nor_the_last
 
 def said(text: str, source: str = "u1") -> dict[str, str]:
     return {"text": text, "source": source}
+
+
+def test_rules_and_refusals_given_with_the_first_ask_are_no_reason_to_tell_it_again() -> None:
+    ask = "Rewrite the tide importer so that it streams."
+    rule, refusal = "commit nothing without asking me", "no cache, the Pi has only 512 MB"
+    partial = make_partial(
+        task=ask,
+        facts={
+            "user_messages": [said(ask), said(rule, "u2"), said(refusal, "u3")],
+            "pending_ask": said(f"{ask}\n\n{rule}\n\n{refusal}", "u3"),
+            "rejections": [{"what": "Write cache.py", "words": refusal, "source": "u3"}],
+        },
+    )
+    steps = ["Fix test_footer in tests/test_importer.py"]
+    merged = completed(partial, make_answer(task="Let the importer stream.", next_steps=steps))
+
+    assert merged["next_steps"] == steps

@@ -12,7 +12,7 @@ from typing import Any
 from keepthread.handoff.frame import FRAME
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.named import Named, without_place
-from keepthread.handoff.wording import is_aged, unmarked
+from keepthread.handoff.wording import is_aged, unmarked, words
 from keepthread.transcript.model import Call, Item, Message, Note, Transcript
 
 _SLASHES = re.compile(r"[\\/]+")
@@ -173,6 +173,11 @@ class Evidence:
         """Return whether the text occurs anywhere, spacing and case aside."""
         flat = _flat(text)
         return flat in self._flat_own or flat in self._flat_seen
+
+    def mentions(self, text: str) -> bool:
+        """Return whether one of the text's telling words occurs in the session, by its stem; True without any."""
+        telling = [word for word in words(text) if len(word) > 3 or not word.isascii()]
+        return not telling or any(word[:5] in self._all_lower for word in telling)
 
     def in_commands(self, text: str) -> bool:
         """Return whether the text stands in a shell command that ran."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import cast
 
+from keepthread.handoff.facts.rules import only_binds
 from keepthread.handoff.facts.withdrawn import is_withdrawn, subjects
 from keepthread.handoff.kept_words import earlier
 from keepthread.handoff.kept_words import said as typed_then
@@ -41,6 +42,7 @@ _MAX_QUOTED_ASK = 600
 _LONG_ASK = 200
 _SINCE = "\nSince then: "
 ANSWER_ASK = "Act on the user's last ask: "
+CHECK_FAILED = "The last check failed: "
 
 
 def complete(
@@ -167,11 +169,16 @@ def keep_ask(steps: list[str], handoff: Handoff) -> list[str]:
     if ask is None:
         return steps
     texts = [*steps[:3], *handoff["open_questions"]]
-    if (
-        len(ask["text"]) > _LONG_ASK
-    ):  # then it is the task itself, which the steps serve without repeating it
+    # Rules that were given with it, and what was refused, are kept, not done.
+    refusals = {entry["words"].strip() for entry in handoff["facts"]["rejections"]}
+    parts = ask["text"].split("\n\n")
+    parts = [part for part in parts if part not in refusals and not only_binds(part)]
+    asked = "\n\n".join(parts)
+    first = handoff["facts"]["user_messages"][:1]
+    if len(asked) > _LONG_ASK or any(said["text"].strip() == asked for said in first):
+        # Then it is the task itself, which the steps serve without repeating it.
         texts += [handoff["task"], handoff["current_state"]["in_flight"]]
-    if speaks_of(ask["text"], texts):
+    if not parts or speaks_of(asked, texts):
         return steps
     quoted = cut(" ".join(ask["text"].split()), _MAX_QUOTED_ASK)
     return [f"{ANSWER_ASK}“{quoted}”", *steps][:_MAX_STEPS]

@@ -424,3 +424,24 @@ def test_what_stands_above_is_not_said_twice():
 
     assert text.count("Move the importer behind the queue") == 2
     assert units(section(text, "ask").partition("First next step")[2]) < 160
+
+
+def test_a_failed_check_is_told_once_in_the_state():
+    check = {"command": "pytest -q", "outcome": "failed", "result": "1 failed", "source": "u1"}
+    broken = ["The last check failed: `pytest -q`: 1 failed", "the footer is read as a reading"]
+    handoff = make_handoff(
+        current_state={"broken": broken}, facts={"last_check": check, "errors": []}
+    )
+
+    assert section(whole(handoff), "state").count("pytest -q") == 1
+    assert "- broken: the footer is read as a reading" in section(whole(handoff), "state")
+
+
+def test_words_that_were_taken_back_are_not_among_the_earlier_messages():
+    typed = [said("never use curl"), said("what is in the footer?", 2)]
+    handoff = make_partial(
+        constraints={"rules": [said("forget what I said about curl", 3)]},
+        facts={"user_messages": typed},
+    )
+
+    assert section(whole(handoff), "messages") == "- what is in the footer?"

@@ -53,6 +53,8 @@ def names(case: Case) -> list[AuditFailure]:
         if NOT_FOUND in text or is_aged(text):
             return text
         lost = [thing.text for thing in _lost(case, field, text, project)]
+        if not lost and field == "ruled_out" and not case.evidence.mentions(text):
+            lost = [text]  # of an approach that nobody spoke of, not even a word is there
         if not lost:
             return text
         alone = len(lost) > 1 and field not in (*SENTENCES, "next_steps")

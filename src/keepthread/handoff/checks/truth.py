@@ -6,7 +6,7 @@ import re
 
 from keepthread.handoff.checks.case import STATES, Case, failure, revise
 from keepthread.handoff.claims import acts_claimed, claims_success, denies_success, is_goal
-from keepthread.handoff.merge import ANSWER_ASK
+from keepthread.handoff.merge import ANSWER_ASK, CHECK_FAILED
 from keepthread.handoff.model import AuditFailure, FileTouched
 from keepthread.handoff.named import named
 from keepthread.handoff.wording import cut, distinct, is_aged, key, same, words
@@ -54,7 +54,7 @@ def claims(case: Case) -> list[AuditFailure]:
     failed = _denied(case, check["command"])
     if failed:
         broken = case.handoff["current_state"]["broken"]
-        fact = cut(f"The last check failed: `{check['command']}`: {check['result']}", _LONGEST)
+        fact = cut(f"{CHECK_FAILED}`{check['command']}`: {check['result']}", _LONGEST)
         broken[:] = distinct([fact, *broken], _MOST_BROKEN)
     return failed
 

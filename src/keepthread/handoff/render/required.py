@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from keepthread.handoff.frame import FRAME, one_line
 from keepthread.handoff.kept_words import UPDATE, earlier, notes
+from keepthread.handoff.merge import ANSWER_ASK, CHECK_FAILED
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.render.files import files_body, names_only
 from keepthread.handoff.render.words import (
@@ -100,7 +101,7 @@ def _ask(handoff: Handoff, limit: int) -> str:
     pending = handoff["facts"]["pending_ask"]
     steps = [short(step, _ITEM) for step in handoff["next_steps"][:6]]
     # What stands above in full is only named.
-    repeats = pending is not None and steps and steps[0].rstrip("…") in one_line(pending["text"])
+    repeats = pending is not None and steps and _is_ask(steps[0], pending["text"])
     first_room = _REPEATED if repeats else max(60, limit // 3)
     first = f"\nFirst next step: {short(steps[0], first_room)}" if steps else ""
     room = limit - units(first)
@@ -114,6 +115,10 @@ def _ask(handoff: Handoff, limit: int) -> str:
     text += _kept(handoff, min(limit - units(text), limit // 2))
     more = listed(rest, limit - units(text) - 7, len(rest))
     return text + (f"\nThen:\n{more}" if more and not more.startswith("…") else "")
+
+
+def _is_ask(step: str, ask: str) -> bool:
+    return step.startswith(ANSWER_ASK) or step.rstrip("…") in one_line(ask)
 
 
 def _kept(handoff: Handoff, limit: int) -> str:
@@ -178,7 +183,9 @@ def _state_lines(handoff: Handoff, each: int) -> Iterator[str]:
     told += [error["what"] for error in facts["errors"][:5]]
     for word, texts in (("broken", state["broken"]), ("works", state["works"])):
         fresh = [
-            text for text in texts[:20] if not any(text.startswith(one) for one in told if one)
+            text
+            for text in texts[:20]
+            if not text.removeprefix(f"{CHECK_FAILED}`").startswith(tuple(filter(None, told)))
         ]
         yield from (f"- {word}: {short(text, each)}" for text in fresh[:8])
 
