@@ -23,11 +23,8 @@ TOKEN = "ghp_" + "A1b2C3d4E5" * 3 + "F6g7H8"
 
 
 @pytest.fixture
-def person(
-    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Person:
+def person(person: Person) -> Person:
     """Give the test somebody in a project, who asks no model."""
-    person = Person(home, capsys, monkeypatch)
     person.set(KEEPTHREAD_ENGINE="facts")
     return person
 
@@ -199,6 +196,18 @@ def test_an_unknown_session_is_named(person: Person):
     ran = person.run("handoff", "--from", "no-such-session")
     assert ran.code == 1
     assert "neither a handoff nor a transcript of session 'no-such-session'" in ran.err
+
+
+@pytest.mark.parametrize(
+    "words", [["--from", ""], ["--transcript", ""], ["--to", ""], ["--out", ""]]
+)
+def test_an_empty_name_is_not_taken_for_none(person: Person, words: list[str]) -> None:
+    """As a variable that is not set: a handoff nobody asked for would be taken, paid for and stored."""
+    ran = person.run("handoff", *words)
+
+    assert ran.code == 2 and "it is empty" in ran.err
+    assert not (person.state / "sessions").exists()
+    assert person.run("diff", "", "1").code == 2
 
 
 @pytest.mark.parametrize("option", ["--transcript", "--session", "--engine", "--note"])

@@ -18,14 +18,6 @@ OTHER = "22222222-2222-4222-8222-222222222222"
 TOKEN = "ghp_" + "A1b2C3d4E5" * 3 + "F6g7H8"
 
 
-@pytest.fixture
-def person(
-    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Person:
-    """Give the test somebody in a project."""
-    return Person(home, capsys, monkeypatch)
-
-
 def handoff(person: Person, wish: Wish | None = None, cwd: Path | None = None) -> Handoff:
     """Take a handoff by the facts engine, as from this folder."""
     env = {**os.environ, "KEEPTHREAD_ENGINE": "facts"}
@@ -144,6 +136,17 @@ def test_a_file_that_cannot_be_written_is_named(person: Person) -> None:
     with pytest.raises(KeepthreadError, match="cannot be written"):
         deliver("text\n", str(person.project))
     assert list(person.project.iterdir()) == []
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no files that stand for open ones")
+def test_a_pipe_by_its_name_is_written_to() -> None:
+    """As `--to /dev/stdout`, and what a shell makes of >(program)."""
+    ours, theirs = os.pipe()
+    deliver("text\n", f"/dev/fd/{theirs}")
+    os.close(theirs)
+
+    with open(ours, "rb") as stream:
+        assert stream.read() == b"text\n"
 
 
 def test_a_link_in_the_project_does_not_lead_out_of_it(person: Person) -> None:

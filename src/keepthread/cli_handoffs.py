@@ -16,13 +16,25 @@ if TYPE_CHECKING:
 session_option = click.option(
     "--session", default="", metavar="ID", help="The session; by default this project's newest."
 )
+
+
+def _filled(_context: click.Context, _option: click.Parameter, value: str | None) -> str:
+    """Refuse an empty text: `--from "$UNSET"` is not meant as no --from, which asks a model and stores."""
+    if value == "":
+        raise click.BadParameter("it is empty.")
+    return value or ""
+
+
 _FORMATS = click.Choice(["md", "json", "context", "index"])
 _FORMAT_HELP = "Markdown, JSON, or one of the two texts that are put back into the context"
 
 
 @click.command()
 @click.option(
-    "--transcript", default="", metavar="FILE", help="Print this file's handoff and store nothing."
+    "--transcript",
+    callback=_filled,
+    metavar="FILE",
+    help="Print this file's handoff and store nothing.",
 )
 @session_option
 @click.option(
@@ -32,20 +44,24 @@ _FORMAT_HELP = "Markdown, JSON, or one of the two texts that are put back into t
     "--note", default="", metavar="TEXT", help="What the handoff should pay attention to."
 )
 @click.option(
-    "--out", type=click.Path(dir_okay=False), default=None, metavar="FILE", help="Write it to FILE."
+    "--out",
+    type=click.Path(dir_okay=False),
+    callback=_filled,
+    metavar="FILE",
+    help="Write it to FILE.",
 )
 @click.option(
     "--format", "form", type=_FORMATS, default=None,
     help=f"{_FORMAT_HELP}; by default md, and context with --from.",
 )  # fmt: skip
 @click.option(
-    "--from", "source", default="", metavar="SESSION",
+    "--from", "source", callback=_filled, metavar="SESSION",
     help="Take what that session left (its id, or its first six characters or more), to go on with it here.",
 )  # fmt: skip
 @click.option(
     "--to",
     "target",
-    default="",
+    callback=_filled,
     metavar="clipboard|FILE",
     help="Put it there instead of printing it.",
 )
@@ -54,7 +70,7 @@ def handoff(
     session: str,
     engine: str,
     note: str,
-    out: str | None,
+    out: str,
     form: str | None,
     source: str,
     target: str,
@@ -73,9 +89,9 @@ def handoff(
         text = carry(source, env, os.getcwd(), cast(Format, form or "context"))
     else:
         text = _taken(Wish(transcript, session, engine, note), cast(Format, form or "md"), env)
-    if out is None and not target:
+    if not out and not target:
         say(text)
-    if out is not None:
+    if out:
         deliver(text, out, project_root(env, os.getcwd()))
         say(f"Written to {out}")
     if target:
@@ -133,8 +149,8 @@ def _listed(session: str, env: dict[str, str], cwd: str, *, as_json: bool) -> st
 
 
 @click.command(short_help="Say what changed between two handoffs.")
-@click.argument("older", metavar="A")
-@click.argument("newer", metavar="B")
+@click.argument("older", metavar="A", callback=_filled)
+@click.argument("newer", metavar="B", callback=_filled)
 @session_option
 def diff(older: str, newer: str, session: str) -> None:
     """Say what changed between two handoffs: numbers of `show --session ID --list`, or two sessions."""

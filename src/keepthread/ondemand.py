@@ -254,8 +254,8 @@ def deliver(text: str, path: str, project: str = "") -> None:
     target = behind_links(path, project)
     data = text.encode("utf-8", "replace")
     try:
-        if os.path.exists(target) and not os.path.isfile(target):
-            with open(target, "wb") as stream:  # a device or a pipe is written to, never replaced
+        if os.path.exists(path) and not os.path.isfile(path):
+            with open(path, "wb") as stream:  # a device or a pipe is written to, never replaced
                 stream.write(data)
         else:
             write_private(target, data)
