@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.posix import TESTS, needs_posix
+
+if TYPE_CHECKING:
+    from tests.support.cli import Person
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +28,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("USERPROFILE", str(folder))
     return folder
+
+
+@pytest.fixture
+def person(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Person:
+    """Give the test somebody at a terminal, in a project of an empty home."""
+    from tests.support.cli import Person  # here: most tests need no command line
+
+    return Person(home, capsys, monkeypatch)
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -24,14 +24,6 @@ from tests.support.session import SESSION
 OTHER = "22222222-2222-4222-8222-222222222222"
 
 
-@pytest.fixture
-def person(
-    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Person:
-    """Give the test somebody at a terminal."""
-    return Person(home, capsys, monkeypatch)
-
-
 def test_help_names_every_command(person: Person) -> None:
     """Exit code 0; the whole list."""
     commands = re.findall(r"^  (\w+) ", person.ok("--help").partition("Commands:")[2], re.MULTILINE)

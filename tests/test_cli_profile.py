@@ -29,16 +29,13 @@ SETTINGS = [
 
 
 @pytest.fixture
-def person(
-    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Person:
+def person(person: Person, monkeypatch: pytest.MonkeyPatch) -> Person:
     """Give the test somebody at a terminal, in a repository."""
     for name in (PCT, BASH, MCP):
         monkeypatch.delenv(name, raising=False)
-    somebody = Person(home, capsys, monkeypatch)
-    (somebody.project / ".git").mkdir()
-    somebody.config.mkdir(mode=0o700)
-    return somebody
+    (person.project / ".git").mkdir()
+    person.config.mkdir(mode=0o700)
+    return person
 
 
 def block(path: Path) -> dict[str, Any]:

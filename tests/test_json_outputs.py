@@ -22,11 +22,8 @@ TABLE = re.findall(
 
 
 @pytest.fixture
-def person(
-    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Person:
+def person(person: Person, home: Path) -> Person:
     """Give the test somebody at a terminal, in a repository with a remote, a session and a handoff."""
-    person = Person(home, capsys, monkeypatch)
     remote = home / "remote.git"
     for folder, *arguments in (
         (home, "init", "-q", "--bare", "-b", "main", str(remote)),

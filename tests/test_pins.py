@@ -21,14 +21,6 @@ def world(tmp_path: Path, home: Path) -> World:
     return World(tmp_path, home)
 
 
-@pytest.fixture
-def person(
-    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Person:
-    """Return someone in a project."""
-    return Person(home, capsys, monkeypatch)
-
-
 def test_pin_list_and_unpin(person: Person) -> None:
     """The whole texts."""
     person.session()

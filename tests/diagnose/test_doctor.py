@@ -18,11 +18,8 @@ from tests.support.cli import DOCUMENT, Person
 
 
 @pytest.fixture
-def person(
-    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Person:
+def person(person: Person) -> Person:
     """Give the test somebody who has installed keepthread."""
-    person = Person(home, capsys, monkeypatch)
     person.set(KEEPTHREAD_ENGINE="facts")
     person.ok("install")
     return person

@@ -5,16 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tests.support.cli import Person
 from tests.support.fake_claude import NAG
 from tests.support.fake_http import FakeHttp, Reply, chat
-
-
-@pytest.fixture
-def person(home: Any, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> Person:
-    return Person(home, capsys, monkeypatch)
 
 
 def live(person: Person) -> list[dict[str, Any]]:

@@ -21,11 +21,8 @@ OTHER = "AKI" + "A" + "A1B2C3D4E5F6G7H8"
 
 
 @pytest.fixture
-def person(
-    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Person:
+def person(person: Person, monkeypatch: pytest.MonkeyPatch) -> Person:
     """Return someone who has keepthread and a handoff that an earlier version stored with its secrets."""
-    person = Person(home, capsys, monkeypatch)
     person.ok("install")
     with monkeypatch.context() as before:
         before.setattr(redact, "text", lambda value, secrets=(): value)

@@ -22,12 +22,6 @@ HOOK = Path(__file__).resolve().parents[2] / "hooks" / "status_line.py"
 MODEL = "claude-sonnet-4-6"
 
 
-@pytest.fixture
-def person(home: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> Person:
-    """Return a person in an empty home."""
-    return Person(home, capsys, monkeypatch)
-
-
 def given(person: Person, *, model: str = MODEL, window: int = 200_000, **more: Any) -> bytes:
     """Return what the host hands its status line (recorded from 2.1.332), with 84,000 tokens in context."""
     usage = {"input_tokens": 3, "output_tokens": 10, "cache_read_input_tokens": 83_987}

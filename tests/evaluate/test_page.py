@@ -36,14 +36,6 @@ HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
 VOID = {"meta", "br", "link", "img", "input"}
 
 
-@pytest.fixture
-def person(
-    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Person:
-    """Give the test somebody at a terminal."""
-    return Person(home, capsys, monkeypatch)
-
-
 def compacted(person: Person, session: str = SESSION) -> SessionFile:
     """Write a session whose host summary holds four of the twelve names that are used again."""
     file = person.session(session=session)

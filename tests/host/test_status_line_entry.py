@@ -35,12 +35,6 @@ TEXTS = {
 }
 
 
-@pytest.fixture
-def person(home: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> Person:
-    """Return a person in an empty home."""
-    return Person(home, capsys, monkeypatch)
-
-
 def apply(host: Host, command: str = OURS, *, dry_run: bool = False, **scope: str) -> Report:
     where = place(
         scope.get("scope", "user"), str(host.folder), str(host.state), scope.get("project", "")
