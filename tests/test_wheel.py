@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import sysconfig
 import venv
 import zipfile
 from functools import partial
@@ -168,3 +169,22 @@ def test_installed_as_pipx_and_uv_do_it_the_hooks_in_the_settings_run(
     assert run(["keepthread", "uninstall", "--purge"]).returncode == 0
     assert [path.name for path in settings.parent.iterdir()] == ["settings.json"]
     assert settings.read_text() == '{"a": 1}'
+
+
+def test_packages_of_one_s_own_home_are_refused_since_no_hook_would_find_them(
+    wheel: Path, tmp_path: Path
+) -> None:
+    """What pip does by itself where it may not write: the hooks, which run isolated, would do nothing."""
+    home = tmp_path / "home"
+    env = environment(home) | {"HOME": str(home), "PYTHONPATH": sysconfig.get_path("purelib")}
+    base = [os.path.join(sys.base_prefix, "bin", "python3"), "-c"]
+    run = partial(subprocess.run, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    where = run([*base, "import site; print(site.getusersitepackages())"]).stdout.strip()
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(where)
+    ran = run([*base, "from keepthread.cli import main; main()", "install"])
+
+    assert ran.returncode == 1, ran.stderr
+    assert ran.stderr.startswith(f"keepthread: Hooks would not find keepthread in {where}: ")
+    assert "./install.sh" in ran.stderr
+    assert not (home / ".claude").exists()

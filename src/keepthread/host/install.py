@@ -7,6 +7,7 @@ name this machine's program, so they are never written into a project.
 from __future__ import annotations
 
 import os
+import site
 import sys
 from collections.abc import Collection, Mapping, Sequence
 
@@ -161,8 +162,9 @@ def install_here(
     In the scopes project and local it is the project around `cwd`.
 
     Raises:
-        KeepthreadError: as `install`.
+        KeepthreadError: as `install`, or hooks would not find keepthread where it lies.
     """
+    _check_findable()
     folder, state = locations.config_dir(env), locations.state_dir(env)
     config = load_config(env, folder)
     config = config.unnarrowed or config
@@ -180,6 +182,16 @@ def install_here(
     if not dry_run:
         store_resolved(state, config)
     return report._replace(notes=[*report.notes, *config.problems])
+
+
+def _check_findable() -> None:
+    """See that hooks will find keepthread: `python -I` leaves out the packages that pip put into somebody's home."""
+    packages = os.path.dirname(os.path.dirname(resources.folder("hooks")))
+    if os.path.realpath(packages) == os.path.realpath(site.getusersitepackages()):
+        raise KeepthreadError(
+            f"Hooks would not find keepthread in {packages}: they run without a user's own packages",
+            "Install it into a virtual environment instead: ./install.sh, pipx install . or uv tool install .",
+        )
 
 
 def uninstall_here(
