@@ -43,7 +43,8 @@ def _answer(event: Event, run: Run) -> None:
         run.log(event.session_id, "failed", problem.message)
         text = LINES.get(run.name, "")
     except Exception as problem:
-        run.log(event.session_id, "failed", f"bug: {where(problem)}")
+        kind = "" if isinstance(problem, (OSError, MemoryError)) else "bug: "  # else the machine's
+        run.log(event.session_id, "failed", f"{kind}{where(problem)}")
         text = LINES.get(run.name, "")
     try:
         write_out(text)

@@ -126,6 +126,17 @@ class TestF1:
         world.run("pre_compact")
         assert whole(world) != before
 
+    def test_what_the_machine_refuses_is_not_called_a_bug(self, world):
+        world.session()
+        world.state.mkdir()
+        (world.state / "sessions").write_text("a file")
+        for hook in (*HOOKS, "post_compact", "user_prompt_submit"):
+            event = world.event(hook, compact_summary="what was done", prompt="/pin mind it")
+            world.run(hook, event)
+        failed = {line["event"]: line["reason"] for line in world.log()}
+        assert {"pre_compact", "post_compact", "user_prompt_submit"} <= failed.keys()
+        assert [reason for reason in failed.values() if reason.startswith("bug")] == []
+
     def test_few_files_may_be_open_and_little_memory_is_left(self, world):
         world.session()
 
