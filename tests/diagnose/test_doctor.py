@@ -225,6 +225,25 @@ def test_a_status_line_whose_program_is_gone_is_named_and_mended(person: Person)
     assert "status line" not in faults(person)
 
 
+def test_an_entry_of_a_newer_version_is_named_and_goes_with_an_install(person: Person) -> None:
+    """Somebody went back to an older one."""
+    settings, record = person.config / "settings.json", person.state / "manifest.json"
+    there, known = json.loads(settings.read_text()), json.loads(record.read_text())
+    new = {**known["hooks"][0], "event": "PreModelSwitch", "script": "future.py"}
+    new["command"] = new["command"].replace("pre_compact.py", "stop.py")
+    known["hooks"].append(new)
+    known["containers"]["created"].append("hooks/PreModelSwitch")
+    hook = {"type": "command", "command": new["command"], "timeout": 10}
+    there["hooks"]["PreModelSwitch"] = [{"hooks": [hook]}]
+    settings.write_text(json.dumps(there))
+    record.write_text(json.dumps(known))
+
+    assert "not as this version" in faults(person)["hooks registered"]["detail"]
+    person.ok("install")
+    assert "PreModelSwitch" not in settings.read_text()
+    assert "hooks registered" not in faults(person)
+
+
 @pytest.mark.parametrize("name", ["log.jsonl", "install.lock", "settings.json"])
 def test_a_folder_in_the_place_of_a_file_is_named(name: str, person: Person) -> None:
     """Nothing is logged then, or nothing installed any more."""
