@@ -409,14 +409,15 @@ def test_what_a_pull_brought_is_shown_at_the_next_start(team):
     assert "soon" not in text
 
 
-def test_a_large_memory_is_prepared_beside_the_start(team, monkeypatch):
+@pytest.mark.parametrize(("count", "body"), [(2_100, "x"), (550, "word " * 1_600)])
+def test_a_large_memory_is_prepared_beside_the_start(team, count, body):
     """The start after it shows what came."""
     team.write("a.md", "first words")
     team.keep("trust", "--yes")
-    for number in range(2_100):
+    for number in range(count):
         path = team.root / f"m{number % 7}"
         path.mkdir(exist_ok=True)
-        (path / f"{number}.md").write_text("---\ntype: reference\n---\nx\n")
+        (path / f"{number}.md").write_text(f"---\ntype: reference\n---\n{body}\n")
     team.write("b.md", "new words")
     digest = next(team.state.glob("memory/*.team.digest"))
     before = digest.stat().st_size

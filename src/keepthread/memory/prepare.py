@@ -32,7 +32,8 @@ AT_ONCE = 2_000  # entries that a session start waits for; more are prepared bes
 _WITH_TEXT = 150  # entries whose bodies are prepared: more than any budget shows
 _MOST_MATCHING = 40  # beyond them, of those that fit the branch
 _BODY = 1_500  # characters of a body
-_READ = 16_000  # characters of it that are looked at
+_READ = 8_000  # characters of it that are looked at
+_AT_ONCE_BYTES = 4 << 20  # of all entries together, as far as they are looked at
 _LINE = 160
 _MOST_AUTHORS = 500
 _MOST_FOLDERS = 500
@@ -51,7 +52,7 @@ def prepare(place: Place, memory: Memory, most: int = 0, *, again: bool = False)
     Args:
         place: the project's places.
         memory: the opened memory.
-        most: give up when there are more files than that; 0 for no limit.
+        most: give up when there are more files than that, or too long ones for a start to wait; 0 for no limit.
         again: also when no file was added, removed or replaced: one was changed in place.
 
     Raises:
@@ -61,7 +62,7 @@ def prepare(place: Place, memory: Memory, most: int = 0, *, again: bool = False)
     known = load(path, memory.scope)
     if known is not None and known.is_fresh(root) and not again:
         return True
-    if most and memory.directory.listing(most).cut:
+    if most and _takes_long(memory, most):
         return False
     time.sleep(2 * _GRAIN)
     started = time.time_ns()
@@ -75,6 +76,11 @@ def prepare(place: Place, memory: Memory, most: int = 0, *, again: bool = False)
     files.make_private(os.path.dirname(path))
     index.replace(path, data[: data.rfind(b"\n", 0, LIMIT) + 1])
     return True
+
+
+def _takes_long(memory: Memory, most: int) -> bool:
+    found = memory.directory.listing(most)
+    return found.cut or sum(min(stat.size, _READ) for _, stat in found.files) > _AT_ONCE_BYTES
 
 
 def _head(root: str, count: int, authors: list[tuple[str, int]], folders: list[list[Any]]) -> bytes:
@@ -156,7 +162,8 @@ def _text(memory: Memory, row: IndexRow, secrets: Sequence[str]) -> str:
         body = entries.decoded(data, row.key).body
     except (OSError, MemoryProblem):
         return ""  # gone since it was listed
-    body = redact.text(visible(redact.text(body[:_READ], secrets)), secrets).strip()
+    seen = visible(redact.text(body[:_READ], secrets))[: 4 * _BODY]
+    body = redact.text(seen, secrets).strip()
     lines = [line.rstrip() for line in body.split("\n")]
     whole = "\n".join(line for n, line in enumerate(lines) if line or (n and lines[n - 1]))
     cut = whole if len(whole) <= _BODY else whole[:_BODY].rpartition(" ")[0].rstrip() + " …"
