@@ -109,3 +109,10 @@ def test_queued_notices_are_the_hosts() -> None:
 )
 def test_versions_that_mark_rejections(version: str, expected: bool) -> None:
     assert names_denials(version) is expected
+
+
+def test_what_the_host_writes_below_a_plan_is_no_part_of_it() -> None:
+    plan = "Implement the following plan:\n\n# Queue\n\n1. Move the importer"
+    end = "If you need specific details from before exiting plan mode (like code), read the file"
+
+    assert wording(f"{plan}\n\n\n{end}") == ("plan", plan)

@@ -56,9 +56,9 @@ def head_tail(text: str, limit: int, note: str) -> str:
     if room < 2 * units(note):
         return cut(text, limit - 1) + "…" if limit > 0 else ""
     head = cut(text, room * 2 // 3)
-    head = head[: word_end(text, len(head))]
+    head = head[: word_end(text, len(head))].rstrip()
     tail = cut_start(text, room - units(head))
-    return head + note + text[word_start(text, len(text) - len(tail)) :]
+    return head + note + text[word_start(text, len(text) - len(tail)) :].lstrip()
 
 
 def word_end(text: str, end: int) -> int:

@@ -21,6 +21,7 @@ _OWN_COMMANDS = frozenset(
 SUMMARY = "This session is being continued from a previous conversation that ran out of context"
 INTERRUPTED = "[Request interrupted by user"
 PLAN = "Implement the following plan:"
+_PLAN_END = "\n\nIf you need specific details from before exiting plan mode"  # the host's own words
 REFUSALS = (
     "The user doesn't want to proceed with this tool use",
     "The user doesn't want to take this action right now",
@@ -83,7 +84,7 @@ def wording(text: str) -> tuple[str, str]:
         return "injected", ""
     for prefix, via in _PREFIXES:
         if bare.startswith(prefix):
-            return via, bare
+            return via, bare.partition(_PLAN_END)[0].rstrip() if via == "plan" else bare
     return ("command" if is_own_command(bare) else "prompt"), bare
 
 

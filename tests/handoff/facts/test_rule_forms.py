@@ -126,10 +126,18 @@ def test_a_terse_rule_beside_an_ask_stands_alone():
     assert found("Rename the parser. tabs, not spaces") == ["tabs, not spaces"]
 
 
-def test_who_agrees_after_an_interruption_corrects_nothing():
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ok, the token has been added and configured. now update the action?",
+        "uuum, that was done already",
+        "the token has been set",
+    ],
+)
+def test_who_agrees_or_tells_news_after_an_interruption_corrects_nothing(text: str):
     talk = Talk()
     talk.user("set the token")
     talk.user("[Request interrupted by user]", via="interruption")
-    talk.user("ok, the token has been added and configured. now update the action?")
+    talk.user(text)
 
     assert rules([], talk.items, []) == []

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from keepthread.handoff.facts import state
 from keepthread.handoff.model import Todo
 from tests.handoff.facts.talk import Talk
@@ -120,3 +122,28 @@ def test_of_a_long_message_the_opening_and_the_end_are_kept():
     assert found.startswith("The importer now keeps the last line of every file.")
     assert found.endswith("Shall I go on?")
     assert len(found) < 600
+
+
+@pytest.mark.parametrize(
+    ("said", "steps"),
+    [
+        ("Next: the footer handling", ["Next: the footer handling"]),
+        ("Next I will add the footer", ["Next I will add the footer"]),
+        ("Next step is the footer handling", ["Next step is the footer handling"]),
+        ("Next sync cycle will retry automatically", []),
+        ("**Next deploys are faster**", []),
+    ],
+)
+def test_what_a_program_does_next_is_no_step_of_the_agent(said: str, steps: list[str]):
+    talk = Talk()
+    talk.user("go")
+    talk.reply(said)
+
+    assert state.next_steps(talk.items, [], None, None, answered=False) == steps
+
+
+def test_what_is_in_flight_is_told_without_rulers_and_marks():
+    talk = Talk()
+    talk.reply("━━━━━━━━\n**Review:** all of `src/**/*.py`\n━━━━━━━━")
+
+    assert state.in_flight(talk.items) == "Review: all of `src/**/*.py`"

@@ -445,3 +445,9 @@ def test_words_that_were_taken_back_are_not_among_the_earlier_messages():
     )
 
     assert section(whole(handoff), "messages") == "- what is in the footer?"
+
+
+def test_a_session_in_which_nothing_was_asked_since_the_compaction_goes_on_with_its_task():
+    handoff = make_partial(meta={"ordinal": 2}, facts={"pending_ask": None})
+
+    assert "the task below goes on" in section(whole(handoff), "ask")

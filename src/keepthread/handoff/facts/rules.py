@@ -67,6 +67,7 @@ _POINTS_BACK = lazy(
 )
 _WORD = lazy(r"[^\W_]+")
 _BRIEF = 16
+_NEWS = lazy(r"\balready\b|\b(?:has|have|had)\s+been\b", re.IGNORECASE)
 _AGREES = lazy(
     r"^\W*(?:ok|okay|yes|yeah|yep|sure|thanks|thank\s+you|great|good|perfect|done)\b", re.IGNORECASE
 )
@@ -219,7 +220,7 @@ def _rank_of_short(message: Message, text: str, corrects: bool) -> int:
     if message.via in ("rejection", "approval") and not asks:
         return 2
     if (
-        ((corrects and not _AGREES.match(text)) or is_correction(text))
+        ((corrects and not _AGREES.match(text) and not _NEWS.search(text)) or is_correction(text))
         and not asks
         and len(text) > _BRIEF
     ):

@@ -15,7 +15,8 @@ from keepthread.handoff.model import Check, Sourced, Todo
 from keepthread.transcript.model import Call, Item, Message, Note
 
 _NEXT = lazy(
-    r"^\W*(?:next[\s:,]|now,?\s|now\s+i|let\s+me\s+(?!know)|let[’']s|i[’']?ll\s|i\s+will\s|i\s+(?:still\s+)?need\s+to|i[’']?m\s+going\s+to|then\s+i|remaining\b|ready\s|pending\b|still\s+to\s+do|the\s+next\s+step|todo\b"
+    # "The next run will retry" tells what a program does.
+    r"^\W*(?:next(?!\s+(?!i\b|we\b|up\b|steps?\b)\w+(?:\s+\w+){0,3}\s+(?:will|is|are|was)\b)[\s:,]|now,?\s|now\s+i|let\s+me\s+(?!know)|let[’']s|i[’']?ll\s|i\s+will\s|i\s+(?:still\s+)?need\s+to|i[’']?m\s+going\s+to|then\s+i|remaining\b|ready\s|pending\b|still\s+to\s+do|the\s+next\s+step|todo\b"
     r"|als\s+nächstes|jetzt\b|nun\b|ich\s+werde|ensuite\b|maintenant\b|je\s+vais|prochaine|ahora\b|a\s+continuación|voy\s+a|siguiente|agora\b|vou\s|próxim|adesso\b|ora\s|prossim|vervolgens|nu\s|teraz\b|następn|"
     r"теперь|далее|сейчас|следующ|тепер|далі|şimdi|sıradaki|接下来|接下來|下一步|现在|現在|次に|次は|それでは|다음|이제|الآن|अब)",
     re.IGNORECASE,

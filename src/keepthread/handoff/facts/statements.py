@@ -51,7 +51,7 @@ _STATES = word_set(
 _FAILS = lazy(
     r"\b(?:errors?|fail\w*|broken?|breaks?|wrong|crash\w*|slow\w*|missing|bugs?|buggy|empty|still|now|again|already|yet|weird"
     r"|strange|odd|bad|ugly|stuck|hangs?|hanging|red|green|gone|lost|undefined|nan|done|ready|finished|fixed|merged|deployed"
-    r"|pushed|tomorrow|today|yesterday|currently|almost|sure|fine|good|great|nice|perfect|correct|right|better|worse|happy"
+    r"|pushed|been|tomorrow|today|yesterday|currently|almost|sure|fine|good|great|nice|perfect|correct|right|better|worse|happy"
     r"|sorry|unclear|confus\w+|not|n[o’']t|\w+n[’']t|cannot|never|seems?|looks?|feels?|unable|too|flaky|down|leak\w*|timeouts?"
     r"|timed|duplicate[sd]?|unused|outdated|stale|useful|interesting|really|very)\b"
     r"|\b(?:kaputt|fehl\w+|falsch|geht|fertig|immer\s+noch|wieder|hängt|langsam|schlecht|leer|rot|komisch|gut|schon|jetzt|nicht"

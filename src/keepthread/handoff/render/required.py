@@ -24,6 +24,7 @@ from keepthread.handoff.units import cut, units
 NOTHING = "(none recorded)"
 EARLIER_ASK = "An earlier ask, perhaps still open"
 _ITEM = 400  # units of one line of prose
+_GOES_ON = "No request was typed since the last compaction: the task below goes on."
 _REPEATED = 120  # units of one that stands above already
 
 
@@ -106,7 +107,8 @@ def _ask(handoff: Handoff, limit: int) -> str:
     first = f"\nFirst next step: {short(steps[0], first_room)}" if steps else ""
     room = limit - units(first)
     if pending is None:
-        asked = cut("No unanswered request of the user is on record.", room)
+        going = handoff["meta"]["ordinal"] > 1 and handoff["task"].strip()
+        asked = cut(_GOES_ON if going else "No unanswered request of the user is on record.", room)
     else:
         said = "The user's words: "
         asked = said + message(pending, min(MESSAGE, room - units(said)))
