@@ -281,6 +281,8 @@ def test_a_profile_of_the_user_s_own_is_used_and_a_bad_one_named(person):
     (folder / "night.env").write_text("oops\n")
     ran = person.run("profile", "apply", "night")
     assert (ran.code, "night.env:1" in ran.err) == (1, True)
+    told = person.ok("profile", "list")
+    assert "night.env:1: write it as NAME=value (yours)" in told and "tuned " in told
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "nope", "tuned.env", ""])

@@ -36,6 +36,11 @@ def is_own(file: str, state: str) -> bool:
     return os.path.dirname(file) == _own(state)
 
 
+def own_file(name: str, state: str) -> str:
+    """Return where a profile of the user's own lies."""
+    return _file(_own(state), name)
+
+
 def names(state: str) -> list[str]:
     """Return the names of all profiles, sorted."""
     folders = filter(os.path.isdir, (_built_in(), _own(state)))
@@ -55,7 +60,7 @@ def load(name: str, state: str) -> Profile:
         )
     values: dict[str, str] = {}
     purposes, used = [], []
-    for path, own in ((_file(_built_in(), name), False), (_file(_own(state), name), True)):
+    for path, own in ((_file(_built_in(), name), False), (own_file(name, state), True)):
         if not os.path.lexists(path):
             continue
         text = _text(path, own=own)

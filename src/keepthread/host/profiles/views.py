@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from keepthread.errors import KeepthreadError
 from keepthread.host.profiles import applying, reading, sources
 from keepthread.host.profiles.applying import Where
 from keepthread.host.profiles.catalogue import CATALOGUE, RETIRED
@@ -18,8 +19,10 @@ from keepthread.host.profiles.variable import effect
 def listing(where: Where) -> list[dict[str, Any]]:
     """Return all profiles; `applied` names the settings files in which all values of one stand.
 
+    One of the user's own that cannot be used says why as its purpose.
+
     Raises:
-        KeepthreadError: a profile or the user's settings cannot be read.
+        KeepthreadError: the user's settings cannot be read.
     """
     standing: dict[str, list[str]] = {}
     for scope in where.scopes:
@@ -27,7 +30,11 @@ def listing(where: Where) -> list[dict[str, Any]]:
         standing.setdefault(applying.applied(place, where.state), []).append(place.path)
     rows = []
     for name in reading.names(where.state):
-        profile = reading.load(name, where.state)
+        try:
+            profile = reading.load(name, where.state)
+        except KeepthreadError as problem:
+            why = f"cannot be used: {problem.message}"
+            profile = Profile(name, {}, why, (reading.own_file(name, where.state),))
         rows.append(
             {
                 "name": name,
