@@ -305,6 +305,21 @@ def test_a_memory_md_of_somebody_s_own_is_not_replaced(run, project, tmp_path):
         run("init", "--dir", str(tmp_path))
 
 
+@pytest.mark.parametrize("inside", ["", "http"])
+def test_in_the_team_s_own_folder_the_project_is_the_one_around_it(
+    run, project, monkeypatch, inside
+):
+    """Also when the folder is a repository of its own, as a clone is."""
+    run("init")
+    run("add", "http/a.md", "x", "--type", "project")
+    folder = project / ".claude" / "team-memory"
+    (folder / ".git").mkdir()
+    monkeypatch.chdir(folder / inside)
+
+    assert run("list").out.startswith("http/a.md")
+    assert run("init").out == f"The team's memory is {folder}\n"
+
+
 def test_check_ends_with_1_when_there_is_an_error(run, project):
     """And prints them as JSON."""
     run("init")

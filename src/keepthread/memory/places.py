@@ -22,7 +22,7 @@ from keepthread.errors import KeepthreadError
 from keepthread.handoff.exclude import common_folder
 from keepthread.handoff.project import project_key
 from keepthread.handoff.user_secrets import user_secrets
-from keepthread.host.locations import config_dir, git_root, project_root, state_dir
+from keepthread.host.locations import config_dir, git_root, state_dir
 from keepthread.host.sessions import sanitised as host_folder_name
 from keepthread.memory import entries, trust
 from keepthread.memory.directory_by_name import open_beneath, open_root
@@ -30,7 +30,7 @@ from keepthread.memory.entries import Entry
 from keepthread.memory.errors import MemoryProblem, NotFound, Unsafe
 from keepthread.memory.index import MEMORY_MD, is_foreign
 from keepthread.memory.store import Memory
-from keepthread.memory.where import TEAM_FOLDER, named_team
+from keepthread.memory.where import TEAM_FOLDER, named_team, project_of
 
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # MEMORY.md is made anew on every machine, so that it is nothing to merge.
@@ -68,7 +68,7 @@ def place_of(env: Mapping[str, str], cwd: str) -> Place:
     Raises:
         KeepthreadError: there is no project or no home folder.
     """
-    project = project_root(env, cwd)
+    project = project_of(env, cwd)
     if not project:
         raise KeepthreadError(f"There is no project at {cwd!r}", "Change into one.")
     state, key = state_dir(env), project_key(project)

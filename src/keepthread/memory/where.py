@@ -54,13 +54,21 @@ class Where:
         return real if os.path.isdir(real) else ""
 
 
+def project_of(env: Mapping[str, str], cwd: str) -> str:
+    """Return the project around `cwd`, which may be its team's folder and so a repository of its own; "" for none."""
+    project = project_root(env, cwd)
+    folder = os.path.join(os.sep, *TEAM_FOLDER.split("/"), "")
+    above, found, _ = f"{project}{os.sep}".rpartition(folder)
+    return project_root(env, above) if found else project
+
+
 def where(env: Mapping[str, str], cwd: str) -> Where | None:
     """Return the places of the project around `cwd`, None without a project.
 
     Raises:
         KeepthreadError: there is no home folder.
     """
-    project = project_root(env, cwd)
+    project = project_of(env, cwd)
     return Where(state_dir(env), project) if project else None
 
 
