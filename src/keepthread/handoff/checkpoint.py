@@ -111,7 +111,11 @@ def take(
 
 
 def computed(
-    job: Job, transcript: Transcript, previous: Handoff | None, secrets: Sequence[str]
+    job: Job,
+    transcript: Transcript,
+    previous: Handoff | None,
+    secrets: Sequence[str],
+    index: Index | None = None,
 ) -> Handoff:
     """Return what code computes of a transcript, redacted, with what `previous` says carried over; nothing is stored.
 
@@ -120,8 +124,9 @@ def computed(
         transcript: its live part.
         previous: the last handoff of this session, or None.
         secrets: values to take out, beyond what patterns find.
+        index: the session's, if it has one that fits.
     """
-    handoff = _collected(job, transcript, previous, _ordinal(transcript, previous), secrets)
+    handoff = _collected(job, transcript, previous, _ordinal(transcript, previous), secrets, index)
     if previous is None:
         return handoff
     earlier = left_behind(previous, transcript)

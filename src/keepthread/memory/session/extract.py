@@ -15,6 +15,7 @@ from keepthread.engines.ladder import both, climb, said_of
 from keepthread.engines.model import Answer, Deadline, Outcome, Request
 from keepthread.handoff.audit import Evidence, audit, faults, retry_note
 from keepthread.handoff.checkpoint import Job, computed, new_since
+from keepthread.handoff.facts_index.opened import Index
 from keepthread.handoff.material import Material
 from keepthread.handoff.merge import complete
 from keepthread.handoff.model import Handoff
@@ -44,6 +45,18 @@ class Setting(NamedTuple):
     secrets: Sequence[str] = ()
 
 
+class Source(NamedTuple):
+    """The live part of a session, and its facts index if there is one that fits: what that holds gives nothing away."""
+
+    transcript: Transcript
+    facts: Index | None = None
+
+    def secrets(self, known: Sequence[str]) -> list[str]:
+        """Return `known` and the secrets that the session gives away."""
+        searched = self.facts.searched() if self.facts else ()
+        return known_secrets(self.transcript, known, searched=searched)
+
+
 class Update(NamedTuple):
     """What an update came to.
 
@@ -57,23 +70,21 @@ class Update(NamedTuple):
     told: Sequence[str] = ()
 
 
-def by_facts(job: Job, transcript: Transcript, before: Memory | None, setting: Setting) -> Memory:
+def by_facts(job: Job, source: Source, before: Memory | None, setting: Setting) -> Memory:
     """Return the memory that code alone makes: facts, and what is known of an earlier judgement with its age."""
     previous = _previous(job.session_id, before, setting.state)
-    handoff = computed(job, transcript, previous, setting.secrets)
+    handoff = computed(job, source.transcript, previous, setting.secrets, source.facts)
     handoff["meta"]["reason"], handoff["meta"]["engine"] = "engine_facts", "facts"
-    extras = by_code(handoff, transcript, before["extras"] if before else None)
-    return _memory(handoff, extras, "facts", 0, known_secrets(transcript, setting.secrets))
+    extras = by_code(handoff, source.transcript, before["extras"] if before else None)
+    return _memory(handoff, extras, "facts", 0, source.secrets(setting.secrets))
 
 
-def ask(
-    job: Job, transcript: Transcript, before: Memory | None, setting: Setting, tokens: int
-) -> Update:
+def ask(job: Job, source: Source, before: Memory | None, setting: Setting, tokens: int) -> Update:
     """Let a model bring the memory up to date, from what is new since; without an answer the old one stays.
 
     Args:
         job: the session.
-        transcript: its live part.
+        source: what is read of it.
         before: its memory as it is.
         setting: with what.
         tokens: the context as the API counted it.
@@ -82,7 +93,7 @@ def ask(
         KeepthreadError: KEEPTHREAD_ENGINE names an engine that does not exist.
         OSError: the state folder cannot be read.
     """
-    asking = _Asking(job, transcript, before, setting)
+    asking = _Asking(job, source, before, setting)
     result, outcome = asking.run()
     told = said_of(outcome.rungs, setting.secrets)
     if result is None or outcome.answer is None:
@@ -96,17 +107,16 @@ def ask(
 class _Asking:
     """One question to the ladder, with at most one correction."""
 
-    def __init__(
-        self, job: Job, transcript: Transcript, before: Memory | None, setting: Setting
-    ) -> None:
+    def __init__(self, job: Job, source: Source, before: Memory | None, setting: Setting) -> None:
         self.setting = setting
+        transcript = source.transcript
         self.started = time.monotonic()
         previous = _previous(job.session_id, before, setting.state)
         # What code put under the headings is in the facts already.
         self.known = before["extras"] if before and before["form"] == "model" else None
-        self.partial = computed(job, transcript, previous, setting.secrets)
+        self.partial = computed(job, transcript, previous, setting.secrets, source.facts)
         self.evidence = Evidence.from_transcript(transcript, self.partial)
-        self.secrets = known_secrets(transcript, setting.secrets)
+        self.secrets = source.secrets(setting.secrets)
         self.material = Material(
             self.partial,
             _news(transcript, previous),

@@ -23,6 +23,7 @@ from keepthread.errors import KeepthreadError
 from keepthread.handoff import circuit, pins
 from keepthread.handoff.alive import running, stamp
 from keepthread.handoff.checkpoint import Job
+from keepthread.handoff.facts_index.opened import opened
 from keepthread.handoff.facts_index.update import update as update_index
 from keepthread.handoff.lock import alone
 from keepthread.handoff.store import read_worker
@@ -119,16 +120,19 @@ def _update(asked: Asked, project: str, setting: extract.Setting) -> tuple[str, 
     """Return outcome, reason and detail for the log."""
     state, session = setting.state, asked.session
     path = find_transcript(asked.transcript, session, config_dir(setting.env), belongs)
-    transcript = read_transcript(path, end=asked.size if path == asked.transcript else None)
+    index = opened(state, session, path)
+    end = asked.size if path == asked.transcript else None
+    transcript = read_transcript(path, end=end, known=index.known if index else None)
+    source = extract.Source(transcript, index)
     kept = pins.load(state, project, session).all()
     job = Job(session, path, project, "command", kept)
     before = load_sound(state, session)
     if asked.form == "model":
-        result = _by_model(job, transcript, before, setting, asked)
+        result = _by_model(job, source, before, setting, asked)
     else:
         result = ("complete", "", "")
         if before is None or before["form"] == "facts" or setting.config.session_memory == "facts":
-            save(state, session, extract.by_facts(job, transcript, before, setting))
+            save(state, session, extract.by_facts(job, source, before, setting))
             result = ("partial", "engine_facts", "")
     # Before the index: where that fails each time, or takes longer than there is, it is not tried after every turn.
     read = {"path": asked.transcript, "size": asked.size}
@@ -139,22 +143,23 @@ def _update(asked: Asked, project: str, setting: extract.Setting) -> tuple[str, 
 
 def _by_model(
     job: Job,
-    transcript: Transcript,
+    source: extract.Source,
     before: Memory | None,
     setting: extract.Setting,
     asked: Asked,
 ) -> tuple[str, str, str]:
     state, session = setting.state, job.session_id
     mark = {"size": asked.size, "tokens": asked.tokens}
-    if _holds(before, transcript):  # the process that wrote it was killed before it could say so
+    # The process that wrote it was killed before it could say so.
+    if _holds(before, source.transcript):
         _end(state, session, mark, "")
         return "unchanged", "", ""
     if _circuit_open(state, session):
         return "partial", "circuit_open", ""
-    update = extract.ask(job, transcript, before, setting, asked.tokens)
+    update = extract.ask(job, source, before, setting, asked.tokens)
     memory = update.memory
     if memory is None and (before is None or before["form"] == "facts"):
-        memory = extract.by_facts(job, transcript, before, setting)
+        memory = extract.by_facts(job, source, before, setting)
     if memory is not None:
         save(state, session, memory)
     _end(state, session, mark, update.reason)
