@@ -191,6 +191,28 @@ def test_purge_removes_no_folder_that_is_not_ours(host: Host) -> None:
     assert (precious / "file").read_text() == "x"
 
 
+def test_another_keepthread_in_another_scope_is_told_from_the_same(host: Host) -> None:
+    """The host runs equal commands once, and others each."""
+    project = host.root / "proj"
+    project.mkdir()
+    host.install()
+    here = {"scope": "local", "project": str(project)}
+
+    assert any("runs equal ones once" in note for note in host.install(**here).notes)
+    told = host.install(**here, python="/other/venv/bin/python").notes
+    assert any("each event runs twice" in note for note in told)
+
+
+def test_a_second_name_of_the_settings_is_named(host: Host) -> None:
+    """A hard link: what is replaced under one name stays under the other."""
+    host.write("{}")
+    other = host.root / "other.json"
+    os.link(host.settings, other)
+
+    assert any("another name" in note for note in host.install().notes)
+    assert other.read_text() == "{}"
+
+
 def test_hooks_that_are_switched_off_are_named(host: Host) -> None:
     """Installed, and yet nothing would run."""
     host.write('{"disableAllHooks": true}')

@@ -81,7 +81,8 @@ def install(
     report = plan.report(planned, _installed(planned), dry_run=dry_run)
     more = [_PERSONAL] if scope == "project" else []
     more += [f"The plugin {name} runs the same hooks: remove one of the two" for name in doubled]
-    return report._replace(notes=[*report.notes, *more, *_elsewhere(state, where, project)])
+    more += _elsewhere(state, where, project, wanted)
+    return report._replace(notes=[*report.notes, *more])
 
 
 def uninstall(
@@ -233,10 +234,16 @@ def _installed(planned: Plan) -> list[str]:
     return [f"Hooks ({events}) are in {planned.snapshot.path}", f"Commands: {names or 'none'}"]
 
 
-def _elsewhere(state: str, where: Place, project: str) -> list[str]:
+def _elsewhere(
+    state: str, where: Place, project: str, wanted: Sequence[entries.Wanted]
+) -> list[str]:
     """Say where else hooks of ours stand that this project's sessions run too."""
+    here = {(one.event, one.handler["command"]) for one in wanted}
     return [
         f"The hooks stand in {one.settings} too; the host runs equal ones once"
+        if here & {(hook.event, hook.command) for hook in one.hooks}
+        else f"The hooks of another keepthread stand in {one.settings}: each event runs twice. "
+        f"Take one of the two out: keepthread uninstall --scope {one.scope}"
         for one in manifest.load_all(state)
         if one.settings != where.path and one.hooks and one.project in ("", project)
     ]

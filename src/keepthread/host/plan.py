@@ -137,6 +137,8 @@ def _plan(goal: Goal, place: Place, config_dir: str, state: str) -> Plan:
     data, after, notes = _edit(snapshot, goal, known)
     if data != snapshot.data:
         settings_file.check_writable(snapshot)
+        if snapshot.status and snapshot.status.st_nlink > 1:
+            notes.append(f"{place.path} has another name (a hard link): that one stays as it was")
     others = [one for one in manifest.load_all(state) if one.settings != place.path]
     planned, names, new_folder = _commands(goal, known, others, config_dir)
     after = replace(
