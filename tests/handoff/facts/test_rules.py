@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from keepthread.handoff.facts.rules import MOST, rules
+from keepthread.handoff.facts.rules import MOST, only_binds, rules
 from keepthread.handoff.model import Sourced
 from keepthread.transcript.model import Message, Place
 from tests.handoff.facts.talk import Talk
@@ -491,3 +491,31 @@ def test_what_a_command_of_our_own_is_told_is_no_rule():
     talk.user("/pin never use curl", via="command")
 
     assert rules([], talk.items, []) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "only"),
+    [
+        ("use tabs, never spaces", True),
+        ("antworte auf Deutsch", True),
+        ("never use curl, use httpie", True),
+        ("forget what I said about curl", True),
+        ("マイグレーションは絶対に変更しないで", True),
+        ("make the login page look like this, but never use inline styles", False),
+        ("Write src/parser.py with parse_line. Never use the re module.", False),
+        ("rename the button, don't touch the rest", False),
+        ("修复登录，不要修改数据库", False),
+        ("make sure the tests pass", False),
+        ("add a --since option, default is 7 days", False),
+    ],
+)
+def test_a_message_that_only_gives_rules_asks_for_nothing(text: str, only: bool):
+    assert only_binds(text) is only
+
+
+def test_a_pasted_error_in_a_short_message_binds_nobody():
+    pasted = (
+        'Traceback (most recent call last):\n  File "a.py", line 3\nValueError: must never be x'
+    )
+
+    assert found(f"it crashes:\n{pasted}\nplease fix it") == []

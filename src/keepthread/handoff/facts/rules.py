@@ -67,6 +67,11 @@ _POINTS_BACK = lazy(
 )
 _WORD = lazy(r"[^\W_]+")
 _BRIEF = 16
+_HEAD = 4  # words
+_CLAUSE = lazy(r"[,;，、；]")
+_TO_BE_DONE = lazy(
+    r"^\W*(?:please\s+|and\s+|also\s+)*(?:make\s+sure|be\s+sure|ensure)\b", re.IGNORECASE
+)
 _NEWS = lazy(r"\balready\b|\b(?:has|have|had)\s+been\b", re.IGNORECASE)
 _AGREES = lazy(
     r"^\W*(?:ok|okay|yes|yeah|yep|sure|thanks|thank\s+you|great|good|perfect|done)\b", re.IGNORECASE
@@ -134,10 +139,19 @@ def only_binds(text: str) -> bool:
     if not bare or units(bare) >= SHORT:
         return False
     english = is_english(bare)
-    return all(
-        _strength(part, english=english) == 3 or (is_terse(part) and not is_question(part))
-        for part in all_sentences(bare)
-    )
+    return all(_is_only_rule(part, english=english) for part in all_sentences(bare))
+
+
+def _is_only_rule(sentence: str, *, english: bool) -> bool:
+    """Return whether a sentence is a rule from its beginning on: "rename it, but never touch the API" is an ask too."""
+    if is_question(sentence):
+        return False
+    if is_terse(sentence) or orders_language(sentence) or takes_back(sentence):
+        return True
+    first = _CLAUSE.split(sentence, maxsplit=1)[0]
+    head = " ".join(first.split()[:_HEAD])
+    begins = not _TO_BE_DONE.match(sentence) and strength(head, english=english) > 0
+    return begins and strength(sentence, english=english) == 3
 
 
 def _bounded(found: list[Sourced], known: set[str]) -> list[Sourced]:
@@ -195,7 +209,8 @@ def _is_pasted(text: str) -> bool:
 def _statements(text: str) -> list[str]:
     """Return the plain statements and terse rules of a short message: the whole of it when there is nothing else."""
     english = is_english(text)
-    parts = [part for line in text.splitlines() for part in sentences(_LIST_MARK.sub("", line))]
+    lines = _typed_lines(text).splitlines()
+    parts = [part for line in lines for part in sentences(_LIST_MARK.sub("", line))]
     stated = [
         part
         for part in parts
@@ -212,7 +227,7 @@ def _binds(text: str) -> bool:
 def _rank_of_short(message: Message, text: str, corrects: bool) -> int:
     """Return 1 (binds plainly), 2 (perhaps, or corrects), 3 (weakly, or not to be told), or 0 when it is no rule."""
     english = is_english(text)
-    parts = all_sentences(text)
+    parts = all_sentences(_typed_lines(text))
     best = max((_strength(part, english=english) for part in parts), default=0)
     if best >= 2:
         return 4 - best
@@ -228,6 +243,16 @@ def _rank_of_short(message: Message, text: str, corrects: bool) -> int:
     if best == 1 or (is_unknown_script(text) and not asks) or _lists_rules(text):
         return 3
     return 0
+
+
+def _typed_lines(text: str) -> str:
+    """Return a message without the lines that a program wrote; one line alone is the user's."""
+    lines = text.splitlines()
+    if len(lines) == 1:
+        return text
+    return "\n".join(
+        line for line in lines if _LIST_MARK.match(line) or not is_machine(line, typed=False)
+    )
 
 
 def _lists_rules(text: str) -> bool:
