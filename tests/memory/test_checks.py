@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime, timezone
 
 import pytest
@@ -138,3 +139,25 @@ def test_a_folder_that_others_may_write_in_is_told(team_memory, place):
 
     assert kinds(team_memory) == [("", "permissions")]
     assert place.team.stat().st_mode & 0o777 == 0o775
+
+
+def test_what_can_be_read_no_more_is_told_though_it_is_known(team_memory, place):
+    """A listing goes on to show it, from what was read before."""
+    for key in ("a.md", "shut/b.md"):
+        write(place, key)
+    team_memory.rows()
+    me = os.geteuid()
+    place.team.chmod(0o755)
+    (place.team / "a.md").chmod(0)
+    (place.team / "shut").chmod(0)
+    try:
+        os.seteuid(me or 65534)  # nobody, as root may read everything
+        found = {(one.key, one.kind, one.detail) for one in check([team_memory])}
+    finally:
+        os.seteuid(me)
+        (place.team / "shut").chmod(0o700)
+
+    assert {
+        ("a.md", "skipped", "Permission denied"),
+        ("shut", "skipped", "Permission denied"),
+    } <= found

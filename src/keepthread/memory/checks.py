@@ -10,7 +10,7 @@ from typing import NamedTuple
 from keepthread.memory import entries, index
 from keepthread.memory.entries import Entry
 from keepthread.memory.entry_keys import check_key
-from keepthread.memory.errors import BadEntry, PathRejected
+from keepthread.memory.errors import BadEntry, NotFound, PathRejected, Unsafe
 from keepthread.memory.index import MEMORY_MD, MOST_SHOWN, Row
 from keepthread.memory.store import Memory, find_secret
 from keepthread.memory.words import one_line
@@ -97,7 +97,9 @@ def check(memories: Sequence[Memory], held_back: Container[tuple[str, str]] = ()
     for memory in memories:
         rows = memory.rows()
         found += _of_rows(memory, rows)
+        seen = set()
         for key, data, _ in memory.directory.read_all():
+            seen.add(key)
             if not key.endswith(".md") or key == MEMORY_MD:
                 continue
             found += _of_bytes(memory, key, data)
@@ -105,6 +107,7 @@ def check(memories: Sequence[Memory], held_back: Container[tuple[str, str]] = ()
                 read.append(_One(key, memory.scope, entries.decoded(data, key), len(data)))
             except BadEntry:
                 continue  # told of by its row
+        found += _unreadable(memory, [row for row in rows.rows if row.key not in seen])
         found += _unreachable(memory, rows.rows, [one for one in read if one.scope == memory.scope])
     read = [one for one in read if (one.scope, one.key) not in held_back]
     found += [*_duplicates(read), *_contradictions(read), *_broken_links(read)]
@@ -134,6 +137,23 @@ def _of_rows(memory: Memory, found: index.Rows) -> Iterator[Finding]:
             yield Finding(
                 "misplaced", row.key, memory.scope, f"its scope is {row.scope}, its place is not"
             )
+
+
+def _unreadable(memory: Memory, rows: Sequence[Row]) -> Iterator[Finding]:
+    """Yield those of some rows whose files cannot be read now, though they could be when the rows were made."""
+    for row in rows:
+        try:
+            memory.directory.read(row.key)
+        except NotFound:
+            continue  # deleted this instant
+        except Unsafe as problem:
+            reason = problem.rule
+        except OSError as problem:
+            reason = problem.strerror or "it cannot be read"
+        else:
+            continue
+        if not row.problem:
+            yield Finding("skipped", row.key, memory.scope, reason)
 
 
 def _of_bytes(memory: Memory, key: str, data: bytes) -> Iterator[Finding]:

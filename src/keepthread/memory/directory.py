@@ -248,7 +248,8 @@ class Directory:
             try:
                 inner = self._inner(folder, name, key)
             except (Unsafe, OSError) as problem:
-                skipped.append(Skipped(key, getattr(problem, "rule", str(problem))))
+                told = problem.rule if isinstance(problem, Unsafe) else problem.strerror
+                skipped.append(Skipped(key, told or str(problem)))
             except NotFound:
                 continue  # deleted this instant
             else:
