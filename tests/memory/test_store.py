@@ -220,12 +220,12 @@ def test_the_index_lists_the_newest_and_counts_the_rest(memory, place):
         (place.team / f"e{number:03}.md").write_text(body)
     (place.team / "over.md").write_text("---\ntype: project\nexpires: 2026-05-31\n---\nx\n")
     memory.add("new (1).md", entry(description="newest\x1b[2J"))
-    memory.add("tag.md", entry(name="<b>", description="tag"))
+    memory.add("tag#1.md", entry(name="<b>", description="tag"))
     text = (place.team / "MEMORY.md").read_text()
     lines = text.splitlines()
 
     assert lines[4] == "- [new (1)](new%20%281%29.md) (project): newest[2J"
-    assert lines[5] == "- [&lt;b>](tag.md) (project): tag"
+    assert lines[5] == "- [&lt;b>](tag%231.md) (project): tag"
     assert len(lines) < 200
     assert len(text.encode()) <= 25_000
     shown = sum(line.startswith("- [") for line in lines)

@@ -228,7 +228,7 @@ def _line(row: Row, now: datetime) -> str:
     title = one_line(row.name or row.key.removesuffix(".md"), 60).replace("<", "&lt;")
     for mark in "[]":
         title = title.replace(mark, "\\" + mark)
-    link = row.key.replace("%", "%25").replace(" ", "%20").replace("(", "%28").replace(")", "%29")
+    link = "".join(f"%{ord(char):02X}" if char in "%# ()" else char for char in row.key)
     notes = [row.type] if row.type else []
     notes += ["expired"] if is_over(row, now) else []
     told = one_line(row.description, _LINE).replace("<", "&lt;")
