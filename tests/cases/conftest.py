@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import counts
 from tests.support.fake_claude import FakeClaude
-from tests.support.hook_runs import World
+from tests.support.hook_runs import ANSWER, World
 
 
 @pytest.fixture
@@ -22,6 +22,16 @@ def world(tmp_path: Path, home: Path) -> World:
 def claude(tmp_path: Path) -> FakeClaude:
     """A `claude` for the front of PATH."""
     return FakeClaude(tmp_path / "bin")
+
+
+@pytest.fixture
+def asked(world: World, claude: FakeClaude) -> FakeClaude:
+    """A stand-in for the model that answers, and hooks that may ask it."""
+    claude.answer(ANSWER)
+    environment = claude.env(world.home, KEEPTHREAD_ENGINE="")
+    plain = world.env
+    world.env = lambda **more: plain(**{**environment, **more})  # type: ignore[method-assign]
+    return claude
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from tests.support.fake_claude import FakeClaude
 from tests.support.hook_runs import ANSWER, GOAL, JUDGED, World
 from tests.support.session import SessionFile
 
@@ -14,16 +13,6 @@ QUOTED = 'Please also make parse_line handle quoted fields like "a|b" before any
 PLANNED = "The parser is half done; next I will handle quoted fields in parse_line."
 NOTE = "don't forget the loader tests"
 TOO_LITTLE = "too little was new since the last complete handoff for another model call"
-
-
-@pytest.fixture
-def asked(world: World, claude: FakeClaude) -> FakeClaude:
-    """A stand-in for the model that answers, and hooks that may ask it."""
-    claude.answer(ANSWER)
-    environment = claude.env(world.home, KEEPTHREAD_ENGINE="")
-    plain = world.env
-    world.env = lambda **more: plain(**{**environment, **more})  # type: ignore[method-assign]
-    return claude
 
 
 def completed(world: World) -> SessionFile:

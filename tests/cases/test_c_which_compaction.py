@@ -8,21 +8,11 @@ import signal
 
 import pytest
 
-from tests.support.fake_claude import NAG, FakeClaude
-from tests.support.hook_runs import ANSWER, GOAL, JUDGED, RULE, World, until
+from tests.support.fake_claude import NAG
+from tests.support.hook_runs import ANSWER, GOAL, JUDGED, RULE, until
 from tests.support.session import SESSION
 
 FILLER = "The tide of Brest comes later than the one of Le Havre. " * 500  # 7,000 tokens
-
-
-@pytest.fixture
-def asked(world: World, claude: FakeClaude) -> FakeClaude:
-    """A stand-in for the model that answers, and hooks that may ask it."""
-    claude.answer(ANSWER)
-    environment = claude.env(world.home, KEEPTHREAD_ENGINE="")
-    plain = world.env
-    world.env = lambda **more: plain(**{**environment, **more})  # type: ignore[method-assign]
-    return claude
 
 
 def test_c1_nine_events_for_one_state_of_the_session_are_one_call_and_one_handoff(world, asked):

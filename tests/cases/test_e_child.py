@@ -25,13 +25,6 @@ def compact(world: World, claude: FakeClaude, **env: str) -> dict[str, object]:
     return meta
 
 
-def write_env(world: World, **variables: str) -> None:
-    """Write the user's own file of variables."""
-    world.config.mkdir(exist_ok=True)
-    lines = [f"KEEPTHREAD_{name}={value}\n" for name, value in variables.items()]
-    (world.config / ".env").write_text("".join(lines))
-
-
 def test_e1_a_child_that_fires_our_hooks_is_the_only_one(world, claude):
     """With the environment it got, both hooks of a compaction."""
     hook = str(ROOT / "hooks" / "pre_compact.py")
@@ -149,8 +142,8 @@ def test_e8_right_json_of_wrong_types_is_refused(world, claude):
 
 def ollama_session(world: World, server: FakeHttp, *replies: Reply) -> dict[str, object]:
     """Let a session of about 20,000 tokens be compacted with an Ollama; return the handoff's meta."""
-    write_env(
-        world, ENGINE="ollama", OLLAMA_MODEL="qwen9:8b", OLLAMA_BASE_URL=server.url, WINDOW="0"
+    world.variables(
+        ENGINE="ollama", OLLAMA_MODEL="qwen9:8b", OLLAMA_BASE_URL=server.url, WINDOW="0"
     )
     server.on("/api/show", Reply({"model_info": {"qwen.context_length": 131_072}}))
     server.on("/api/chat", *replies)
@@ -202,9 +195,7 @@ def test_every_way_to_write_a_base_url_makes_a_handoff(world, tail):
     with FakeHttp() as server:
         server.on("/v1/chat/completions", chat(ANSWER))
         base = server.url + tail
-        write_env(
-            world, ENGINE="openai", OPENAI_BASE_URL=base, OPENAI_MODEL="m", OPENAI_API_KEY="k"
-        )
+        world.variables(ENGINE="openai", OPENAI_BASE_URL=base, OPENAI_MODEL="m", OPENAI_API_KEY="k")
         world.session()
         world.run("pre_compact", KEEPTHREAD_ENGINE="")
         world.settled()
@@ -216,7 +207,7 @@ def test_a_server_that_never_answers_leaves_a_partial_in_time(world):
     """The deadline is the user's, and the hook waits for nothing."""
     with FakeHttp() as server:
         server.on("/v1/chat/completions", Reply(hang=True))
-        write_env(world, ENGINE="openai", OPENAI_BASE_URL=server.url, OPENAI_MODEL="m", TIMEOUT="2")
+        world.variables(ENGINE="openai", OPENAI_BASE_URL=server.url, OPENAI_MODEL="m", TIMEOUT="2")
         world.session()
         run = world.run("pre_compact", KEEPTHREAD_ENGINE="")
         world.settled()
@@ -251,8 +242,7 @@ def test_a_local_project_is_told_to_a_server_on_this_machine_alone(world, claude
     claude.answer(ANSWER)
     with FakeHttp() as server:
         server.on("/v1/chat/completions", chat(ANSWER))
-        write_env(
-            world,
+        world.variables(
             ENGINE="claude,llama.cpp",
             LLAMA_CPP_BASE_URL=server.url,
             LOCAL_ONLY_PROJECTS=str(world.project),
@@ -283,7 +273,7 @@ def test_the_repository_the_event_took_place_in_brings_no_claude(world, claude):
 
 def test_what_an_engine_said_of_its_failure_is_in_the_log(world):
     """Which variable is missing, and in whose words."""
-    write_env(world, ENGINE="command")
+    world.variables(ENGINE="command")
     world.session()
     world.run("pre_compact", KEEPTHREAD_ENGINE="")
     world.settled()

@@ -8,7 +8,6 @@ import sys
 
 import pytest
 
-from tests.support.fake_claude import FakeClaude
 from tests.support.fake_http import FakeHttp, chat
 from tests.support.hook_runs import ANSWER, ROOT, World
 from tests.support.session import SESSION
@@ -17,26 +16,9 @@ LIMIT = "You've hit your weekly limit · resets 3pm"
 FILLER = "The tide of Brest comes later than the one of Le Havre. " * 500  # 7,000 tokens
 
 
-@pytest.fixture
-def asked(world: World, claude: FakeClaude) -> FakeClaude:
-    """A stand-in for the model that answers for a quarter of a dollar, and hooks that may ask it."""
-    claude.answer(ANSWER)
-    environment = claude.env(world.home, KEEPTHREAD_ENGINE="")
-    plain = world.env
-    world.env = lambda **more: plain(**{**environment, **more})  # type: ignore[method-assign]
-    return claude
-
-
 def other(number: int) -> str:
     """Return the id of another session."""
     return f"{number:08d}-2222-4222-8222-222222222222"
-
-
-def settings(world: World, **variables: str) -> None:
-    """Write the user's own file of variables."""
-    world.config.mkdir(exist_ok=True)
-    lines = [f"KEEPTHREAD_{name}={value}\n" for name, value in variables.items()]
-    (world.config / ".env").write_text("".join(lines))
 
 
 def many(world: World, number: int) -> list[str | None]:
@@ -74,7 +56,7 @@ def test_l1_fifty_triggers_for_one_state_of_the_session_are_one_call(world, aske
 
 def test_l1_the_hourly_cap_stops_a_backlog(world, asked):
     """Six sessions; what is beyond the cap stays partial and says so."""
-    settings(world, MAX_CALLS_PER_HOUR="3")
+    world.variables(MAX_CALLS_PER_HOUR="3")
     assert many(world, 6) == [None, None, None, "cap", "cap", "cap"]
     assert len(asked.calls) == 3
     assert status(world)["calls_last_hour"] == 3
@@ -82,7 +64,7 @@ def test_l1_the_hourly_cap_stops_a_backlog(world, asked):
 
 def test_l1_the_daily_cap_counts_dollars(world, asked):
     """A quarter a call: the third one would begin at half a dollar."""
-    settings(world, MAX_USD_PER_DAY="0.5")
+    world.variables(MAX_USD_PER_DAY="0.5")
     assert many(world, 4) == [None, None, "cap", "cap"]
     found = status(world)
     assert (found["spent_today_usd"], found["calls_last_hour"]) == (0.5, 2)
@@ -91,7 +73,7 @@ def test_l1_the_daily_cap_counts_dollars(world, asked):
 def test_l1_failed_calls_cost_too(world, asked):
     """An answer that was no answer was paid for all the same, and the handoff says so."""
     asked.behave(result={"result": "no document at all"})
-    settings(world, MAX_USD_PER_DAY="0.5")
+    world.variables(MAX_USD_PER_DAY="0.5")
     assert many(world, 3) == ["bad_answer", "bad_answer", "cap"]
     assert world.handoff(other(0))["meta"]["cost_usd"] == 0.25
     assert status(world)["spent_today_usd"] == 0.5
@@ -124,7 +106,7 @@ def test_l1_a_usage_limit_opens_the_circuit_of_its_session(world, asked):
 )
 def test_l1_there_is_an_off_switch(world, asked, switch):
     """Any of four."""
-    settings(world, **switch)
+    world.variables(**switch)
     world.session()
     world.run("pre_compact")
     world.settled()
@@ -133,7 +115,7 @@ def test_l1_there_is_an_off_switch(world, asked, switch):
 
 def test_a_handoff_on_demand_counts_like_any_other(world, asked):
     """The cap is the user's own word, also against the user's own hand."""
-    settings(world, MAX_CALLS_PER_HOUR="1")
+    world.variables(MAX_CALLS_PER_HOUR="1")
     world.session()
     env = {**asked.env(world.home), "PYTHONPATH": str(ROOT / "src")}
     command = [sys.executable, "-m", "keepthread", "handoff", "--session", SESSION]
@@ -156,8 +138,7 @@ def test_a_session_of_three_megabytes_is_told_within_the_budget(world, budget):
         file.assistant(FILLER[:2_000])
     with FakeHttp() as server:
         server.on("/v1/chat/completions", chat(ANSWER))
-        settings(
-            world,
+        world.variables(
             ENGINE="llama.cpp",
             LLAMA_CPP_BASE_URL=server.url,
             LLAMA_CPP_MODEL="m",

@@ -20,6 +20,7 @@ from tests.support.api import (
     talk_texts,
 )
 from tests.support.client import Client, Run
+from tests.support.hook_runs import write_variables
 
 FULL = 170_000  # tokens; over the 167,000 at which the model's sessions compact
 RULE = "Never add a dependency to this project, and always answer in British English."
@@ -44,9 +45,7 @@ DOCUMENT: dict[str, Any] = {
 
 def variables(client: Client, **values: str) -> None:
     """Write keepthread's variables into the user's own file."""
-    client.config.mkdir(exist_ok=True)
-    lines = [f"KEEPTHREAD_{name}={value}\n" for name, value in values.items()]
-    (client.config / ".env").write_text("".join(lines))
+    write_variables(client.config, **values)
 
 
 def turn(api: FakeApi, prompt: str, *answers: Answer) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from keepthread.host import commands
+from keepthread.host import commands, settings_env
 from keepthread.host.entries import ENTRIES
 from keepthread.host.install import Report, install, uninstall
+from keepthread.host.scopes import place
 
 COMMAND = (
     "<!-- keepthread command: written by keepthread install, replaced when it is run again -->"
@@ -75,6 +76,16 @@ class Host:
     def uninstall(self, **more: Any) -> Report:
         """Uninstall with this host's paths."""
         return uninstall(config_dir=str(self.folder), state=str(self.state), **more)
+
+    def put_values(self, **wanted: str) -> None:
+        """Put values into the `env` block of the user's settings."""
+        folder, state = str(self.folder), str(self.state)
+        where = place("user", folder, state)
+        settings_env.apply(wanted, where=where, config_dir=folder, state=state)
+
+    def litter(self) -> list[str]:
+        """Return the hidden files in the folder, temporary ones among them."""
+        return [path.name for path in self.folder.iterdir() if path.name.startswith(".")]
 
     def backups(self) -> list[Path]:
         """Return the backups of the settings."""

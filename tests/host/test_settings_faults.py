@@ -16,16 +16,11 @@ from typing import Any
 import pytest
 
 from keepthread.errors import KeepthreadError
-from keepthread.host import manifest, settings_env, settings_file
-from keepthread.host.scopes import place
+from keepthread.host import manifest, settings_file
 
 from .conftest import ONCE, Host
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def litter(folder: Path) -> list[str]:
-    return [path.name for path in folder.iterdir() if path.name.startswith(".")]
 
 
 CALLS = [
@@ -101,11 +96,6 @@ def after_each_kill(
     raise AssertionError("it makes more calls than were tried")
 
 
-def values(host: Host, **wanted: str) -> None:
-    where = place("user", str(host.folder), str(host.state))
-    settings_env.apply(wanted, where=where, config_dir=str(host.folder), state=str(host.state))
-
-
 @pytest.mark.parametrize("fault", ["killed", "ENOSPC", "EDQUOT"])
 def test_a_fault_in_any_call_leaves_the_old_bytes_or_the_new(
     host: Host, monkeypatch: pytest.MonkeyPatch, fault: str
@@ -129,7 +119,7 @@ def test_a_fault_in_any_call_leaves_the_old_bytes_or_the_new(
         assert killed or content == after or manifest.load(str(host.state)) is None
         host.install()
         assert host.settings.read_bytes() == after
-        assert litter(host.folder) == []
+        assert host.litter() == []
         host.uninstall()
         assert host.settings.read_bytes() == before
     assert set(seen) == {before, after}
@@ -144,7 +134,7 @@ def test_an_uninstall_killed_in_any_call_is_completed_by_the_next(
 
     def prepare() -> bytes:
         host.install()
-        values(host, A="2", B="3")
+        host.put_values(A="2", B="3")
         return host.settings.read_bytes()
 
     host.write(before)
@@ -165,14 +155,14 @@ def test_values_written_by_a_killed_run_are_known_and_taken_back(
     """From one profile to the next; a value of the user's is put aside in the first and comes back in the end."""
     before = '{"env": {"A": "\\u0031"}}'
     host.write(before)
-    values(host, A="2", B="3")
+    host.put_values(A="2", B="3")
     old = host.settings.read_bytes()
-    values(host, A="4", C="5")
+    host.put_values(A="4", C="5")
     new = host.settings.read_bytes()
-    values(host, A="2", B="3")
+    host.put_values(A="2", B="3")
 
     def change() -> None:
-        values(host, A="4", C="5")
+        host.put_values(A="4", C="5")
 
     seen = set()
     for number, content in enumerate(after_each_kill(host, monkeypatch, change)):
@@ -183,7 +173,7 @@ def test_values_written_by_a_killed_run_are_known_and_taken_back(
             assert host.settings.read_bytes() == new
         host.uninstall()
         assert host.settings.read_text() == before
-        values(host, A="2", B="3")
+        host.put_values(A="2", B="3")
         assert host.settings.read_bytes() == old
     assert seen == {old, new}
 
@@ -216,7 +206,7 @@ def test_a_file_mounted_on_its_own_is_written_in_place(
 
     assert host.ours() == ONCE
     assert host.settings.stat().st_ino == inode
-    assert litter(host.folder) == []
+    assert host.litter() == []
     assert [backup.read_bytes() for backup in host.backups()] == [before]
     host.uninstall()
     assert host.settings.read_bytes() == before
@@ -323,7 +313,7 @@ def test_what_another_program_writes_meanwhile_is_kept(
     assert host.ours() == ONCE
     assert {key: host.read()[key] for key in "abc"} == {"a": 1, "b": 2, "c": 3}
     assert len(host.backups()) == 1
-    assert litter(host.folder) == []
+    assert host.litter() == []
 
 
 def test_a_program_that_writes_all_the_time_wins(
@@ -338,7 +328,7 @@ def test_a_program_that_writes_all_the_time_wins(
 
     assert host.settings.read_text() == '{"a": 1}'
     assert host.backups() == []
-    assert litter(host.folder) == []
+    assert host.litter() == []
 
 
 def test_a_file_that_appears_meanwhile_is_not_overwritten(
@@ -368,7 +358,7 @@ def test_leftovers_of_a_killed_run_go_with_the_next_one(host: Host) -> None:
     foreign.write_text("x")
     host.install()
 
-    assert litter(host.folder) == [foreign.name]
+    assert host.litter() == [foreign.name]
 
 
 def test_a_held_lock_is_waited_for_and_then_named(

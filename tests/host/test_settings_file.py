@@ -22,10 +22,6 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def litter(folder: Path) -> list[str]:
-    return [path.name for path in folder.iterdir() if path.name.startswith(".")]
-
-
 def test_a_missing_file_is_created_private(host: Host) -> None:
     """S1: mode 0600, valid, ends with a newline; uninstall removes it, for nothing else is in it."""
     host.install()

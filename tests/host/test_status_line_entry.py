@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from keepthread.errors import KeepthreadError
-from keepthread.host import entries, manifest, settings_env, status_line_entry
+from keepthread.host import entries, manifest, status_line_entry
 from keepthread.host.plan import Report
 from keepthread.host.scopes import place
 from tests.support.cli import Person
 
 from .conftest import ONCE, Host
 from .test_settings_env import ORIGINALS
-from .test_settings_faults import ROOT, after_each_fault, after_each_kill, litter
+from .test_settings_faults import ROOT, after_each_fault, after_each_kill
 
 HOOKS = "/opt/keepthread/venv/lib/python3.11/site-packages/keepthread/hooks"
 OURS = f"'/opt/keepthread/venv/bin/python' -I '{HOOKS}/status_line.py' || exit 0"
@@ -44,11 +44,6 @@ def apply(host: Host, command: str = OURS, *, dry_run: bool = False, **scope: st
     )
 
 
-def values(host: Host, **wanted: str) -> None:
-    where = place("user", str(host.folder), str(host.state))
-    settings_env.apply(wanted, where=where, config_dir=str(host.folder), state=str(host.state))
-
-
 def line(host: Host) -> Any:
     return host.read().get("statusLine")
 
@@ -59,14 +54,14 @@ def do(host: Host, step: str) -> None:
         if step == "hooks":
             host.install()
         elif step == "values":
-            values(host, A="2", MAX_MCP_OUTPUT_TOKENS="9")
+            host.put_values(A="2", MAX_MCP_OUTPUT_TOKENS="9")
         else:
             apply(host)
 
 
 def undo(host: Host, step: str) -> None:
     if step == "values":
-        values(host)
+        host.put_values()
     else:
         apply(host, "")
 
@@ -327,7 +322,7 @@ def test_a_fault_in_any_call_leaves_the_old_bytes_or_the_new(
         apply(host, "")
         assert host.settings.read_bytes() == before
         apply(host, old_command)
-        assert litter(host.folder) == []
+        assert host.litter() == []
     assert seen == {old, new}
 
 

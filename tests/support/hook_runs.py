@@ -249,14 +249,19 @@ class World:
 
     def variables(self, **values: str) -> None:
         """Write variables into the user's own file."""
-        self.config.mkdir(exist_ok=True)
-        lines = [f"KEEPTHREAD_{name}={value}\n" for name, value in values.items()]
-        (self.config / ".env").write_text("".join(lines))
+        write_variables(self.config, **values)
 
     def settled(self, session: str = SESSION) -> dict[str, Any]:
         """Wait until no worker of the session runs; return what is known of the last one."""
         until(lambda: self.worker(session).get("state") != "running")
         return self.worker(session)
+
+
+def write_variables(config: Path, **values: str) -> None:
+    """Write keepthread's variables, named without their prefix, into the user's own file."""
+    config.mkdir(exist_ok=True)
+    lines = [f"KEEPTHREAD_{name}={value}\n" for name, value in values.items()]
+    (config / ".env").write_text("".join(lines))
 
 
 def check_output(hook: str, stdout: str) -> None:
