@@ -317,5 +317,14 @@ def test_a_rule_given_in_between_hides_neither_the_ask_nor_the_task(rule: str):
     assert messages.task(talk.items[3:], [message_of("Rename the queue")]) == "Rename the queue"
 
 
+def test_an_ok_of_the_agent_is_no_proposal():
+    talk = Talk()
+    talk.user("Move the importer behind the queue")
+    talk.reply("ok")
+    talk.user("go on")
+
+    assert pending(talk) == "Move the importer behind the queue\n\ngo on"
+
+
 def message_of(text: str) -> Message:
     return Message("user", "prompt", text, Place(1, "u1"))

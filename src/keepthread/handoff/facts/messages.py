@@ -309,6 +309,8 @@ def _proposal(items: Sequence[Item], at: int) -> str:
     for item in reversed(items[:at]):
         if isinstance(item, Message) and item.via == "reply":
             text = item.text.strip()
+            if is_bare(text):
+                return ""  # "ok" proposes nothing
             return text if len(text) <= _PROPOSAL else "… " + text[-_PROPOSAL:].lstrip()
         if isinstance(item, Message) and is_ask(item):
             break
