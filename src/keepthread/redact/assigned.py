@@ -36,13 +36,22 @@ _NAME = (
 )
 _KEY_HEAD = rf"(?:{_KEYS})[_-]?$"
 _TAIL = r"[sS]?(?:[_-][A-Za-z0-9]{1,24}|[A-Z][a-z0-9]{1,24}|[0-9]{1,4}){0,4}"
-_CLOSE = r"(?:\\{0,7}[\"'`]\]?)?"
-_ANNOTATED = r":[ \t]{0,4}[A-Za-z_][\w.\[\]|]{0,40}(?: \| [\w.\[\]]{1,40})?[ \t]{0,4}="
-_SEPARATOR = rf"[ \t]{{0,8}}(?:{_ANNOTATED}|={{1,3}}>?|:=|:)[ \t]{{0,8}}"
+_CLOSE = r"(?:\\{0,31}[\"'`]\]?|\*\*|&quot;|\]|</[a-z]{1,6}>)?(?:[ \t]\([a-z][^()\n]{1,40}\))?"
+_ANNOTATED = r":[ \t]{0,4}&?[A-Za-z_][\w.\[\]|]{0,40}(?: \| [\w.\[\]]{1,40})?[ \t]{0,4}="
+_SEPARATOR = (
+    rf"[ \t\u00a0]{{0,8}}(?:{_ANNOTATED}|={{1,3}}>?|[:?]=|:(?:\*\*)?|[\uff1a\uff1d\u2192]|->)"
+    r"[ \t\u00a0]{0,8}"
+)
 _BLOCK = r":[ \t]{0,8}[|>][0-9+-]{0,2}[ \t]{0,8}\r?\n[ \t]{1,32}(?=\S)"  # of YAML, on the next line
 _ENCODED = r"(?:%22)?(?:%3[AaDd])(?:%20|\+)?(?:%22)?((?:[^\s%&\"'<>]|%(?!2[2Cc]|7[Dd]|26)[0-9A-Fa-f]{2}){3,4096})"
-_LISTED = r"\\{0,7}[\"'][ \t]{0,4},[ \t]{0,4}(?=\\{0,7}[\"'])"  # set("TOKEN", "...")
-_ATTRIBUTE = r"\\{0,7}[\"'][ \t]{1,4}value[ \t]?=[ \t]?"  # <add key="..." value="..."/>
+_LISTED = r"\\{0,31}[\"'][ \t]{0,4},[ \t]{0,4}(?=\\{0,31}[\"'])"  # set("TOKEN", "...")
+_ATTRIBUTE = (  # <add key="..." value="..."/>, <input type="password" name="x" value="...">
+    r"\\{0,31}[\"'](?:[ \t]{1,4}[\w-]{1,20}=[\"'][^\"'\n]{0,60}[\"']){0,3}[ \t]{1,4}value[ \t]?=[ \t]?"
+)
+_PAIRED = (  # {"name": "...", "value": "..."}, and a part of a form that was sent
+    r"\\{0,31}[\"'](?:[ \t]{0,4},\s{0,40}\\{0,31}[\"']value\\{0,31}[\"'][ \t]{0,4}:[ \t]{0,4}"
+    r"|(?:\r?\n|\\{1,3}r\\{1,3}n){2})"
+)
 
 # A quoted value may be wrapped: lines of nothing but token characters, up to the closing quote.
 _WRAP = r"(?:(?:\\?\r?\n[ \t]{0,32}[\w+/=.~-]{2,4096}){1,8}(?=QUOTE))?"
@@ -55,10 +64,12 @@ def _quoted(quote: str) -> str:
 
 # Text inside a JSON string, where the quotes themselves are escaped.
 _ESCAPED = (
-    r"\\{1,7}[\"'](" + r"[^\"'\\\r\n]{1,4096}" + _WRAP.replace("QUOTE", r"\\{1,7}[\"']") + ")"
+    r"\\{1,31}[\"'](" + r"[^\"'\\\r\n]{1,4096}" + _WRAP.replace("QUOTE", r"\\{1,31}[\"']") + ")"
 )
+_TRIPLED = r"(?:\"{3}|'{3})([^\"'\r\n]{3,4096})"
 _BARE = r"((?:[^\s\"'`<>{};|&\\,\x1b]|[;|&,](?!&?[\w.-]{1,40}=|[\s;|&,\"']|$)|\\\r?\n?){3,4096})"
-_VALUE = rf"(?:[bfruBFRU@]{{0,2}}(?:{_quoted(chr(34))}|{_quoted(chr(39))}|{_quoted('`')})|{_ESCAPED}|{_BARE})"
+_STRINGS = "|".join(_quoted(quote) for quote in "\"'`")
+_VALUE = rf"(?:[bfruBFRU@]{{0,2}}(?:{_STRINGS})|{_ESCAPED}|{_TRIPLED}|&quot;([^&\\s]{{3,4096}})&quot;|{_BARE})"
 
 _HARMLESS_TAIL = (
     r"(?i:(?:[_-]?(?:id|url|uri|path|paths|file|files|filename|dir|name|names|type|types|length|len|size|count|"
@@ -184,5 +195,5 @@ def _begin(value: str, at: int, word: str, before: str) -> int:
 ASSIGNED = _Assigned(
     "secret-value",
     "pass pwd psk secret token credential auth key",
-    rf"(?P<name>{_NAME}{_TAIL})(?:(?:{_CLOSE}(?:{_BLOCK}|{_SEPARATOR})|{_LISTED}|{_ATTRIBUTE}){_VALUE}|{_ENCODED})",
+    rf"(?P<name>{_NAME}{_TAIL})(?:(?:{_CLOSE}(?:{_BLOCK}|{_SEPARATOR})|{_PAIRED}|{_LISTED}|{_ATTRIBUTE}){_VALUE}|{_ENCODED})",
 )

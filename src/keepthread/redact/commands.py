@@ -15,6 +15,7 @@ from keepthread.redact.placeholders import (
     is_path,
     is_placeholder,
     is_plain_url,
+    is_random,
     is_wordy,
 )
 from keepthread.redact.rules import Rule, Span
@@ -102,6 +103,19 @@ RULES: tuple[Rule, ...] = (
         r"\bconfig\b[^\n]{0,40}?[ \t]http-basic\.[\w.-]{1,80}" + _GAP + r"\S{1,80}" + _GAP + r"[\"']?" + _VALUE,
         _given,
     ),
+    Rule(  # ENV NAME value of a Dockerfile, jq --arg NAME value
+        "configured-secret",
+        ("env ", "--arg"),
+        r"(?:ENV|--arg(?:str)?)" + _GAP + _NAME + r"[ \t]{1,4}\\?[\"']?" + _VALUE,
+        _configured,
+    ),
+    Rule(
+        "configured-secret",
+        "requirepass masterauth rootpw ::add-mask::",
+        r"\b(?:requirepass|masterauth|rootpw(?:[ \t]{1,4}--\w{1,16})?)[ \t]{1,4}[\"']?" + _VALUE
+        + r"|::add-mask::([^\s\"'$]{4,4096})",
+        _given,
+    ),
     Rule(  # setx NAME value, setenv NAME value, set -gx NAME value
         "configured-secret",
         ("setx ", "setenv ", "set -"),
@@ -125,13 +139,11 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(  # echo X | docker login --password-stdin, and whatever else reads a secret from its input
         "piped-secret",
-        "stdin with-token secret sudo passwd login fd kinit cryptsetup vercel",
+        "stdin with-token secret sudo passwd login fd cryptsetup",
         r"\b(?:echo|printf)(?:[ \t]{1,4}-[neE]{1,3})?(?:[ \t]{1,4}[\"']?%s(?:\\n)?[\"']?)?" + _GAP + r"\\?[\"']?"
         r"([^\s\"'|<>\\-][^\n\"'|<>\\]{3,512}?)\\?[\"']?[ \t]{0,4}\|[^\n|]{0,200}?"
         r"(?:--pass(?:word|phrase)-stdin|--stdin|--with-token|passphrase-fd|\bsudo[ \t]{1,4}-\w{0,4}S|\bchpasswd|"
-        r"\bsecrets?[ \t]{1,4}(?:set|create|put|add)|\bvault[ \t]{1,4}login|\bhtpasswd[ \t]|\bkinit\b|"
-        r"\bcryptsetup[ \t]|"
-        r"\bvercel[ \t]{1,4}env[ \t]{1,4}add\b|"
+        r"\bsecrets?[ \t]{1,4}(?:set|create|put|add)|\bvault[ \t]{1,4}login|\bhtpasswd[ \t]|\bcryptsetup[ \t]|"
         r"-pass(?:in|out)?[ \t]{1,4}stdin)",
         _given,
     ),
@@ -213,10 +225,9 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "login-password",
-        "twine ncftp psexec netexec crackmapexec evil-winrm hydra rdesktop ipmitool useradd usermod keychain",
-        r"\b(?:twine|ncftp\w{0,4}|psexec(?:64)?|netexec|crackmapexec|evil-winrm|hydra|rdesktop|useradd|usermod|"
-        r"security[ \t]{1,4}(?:unlock|create|set)-keychain\w{0,10})" + _ARGUMENTS + r"-p[ \t]{1,4}\\?[\"']?" + _VALUE
-        + r"|\bipmitool" + _ARGUMENTS + r"-P[ \t]{1,4}\\?[\"']?" + _VALUE,
+        "twine psexec rdesktop useradd usermod keychain",
+        r"\b(?:twine|psexec(?:64)?|rdesktop|useradd|usermod|"
+        r"security[ \t]{1,4}(?:unlock|create|set)-keychain\w{0,10})" + _ARGUMENTS + r"-p[ \t]{1,4}\\?[\"']?" + _VALUE,
         _given,
     ),
     Rule(
@@ -263,5 +274,11 @@ RULES: tuple[Rule, ...] = (
         "signature= sig=",
         r"(?i:\bX-(?:Amz|Goog|Oss|Cos|Tos)-Signature|(?<=[?&;])(?:sig|signature)|(?<=\\u0026)sig)=([A-Za-z0-9%+/_=~-]{16,2048})",
         lambda match: is_mixed(match.group(1)) and _given(match),
+    ),
+    Rule(  # ?key=..., the code of a sign-in
+        "signed-url",
+        "key= appid= code=",
+        r"(?<=[?&])(?:api_?key|key|appid|code)=([A-Za-z0-9%._/+~-]{24,512}={0,2})",
+        lambda match: is_random(match.group(1)) or re.fullmatch("[0-9a-f]{32,}", match.group(1)) is not None,
     ),
 )  # fmt: skip

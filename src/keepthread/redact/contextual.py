@@ -16,6 +16,7 @@ from keepthread.redact.placeholders import (
     is_number,
     is_path,
     is_placeholder,
+    is_random,
     is_wordy,
 )
 from keepthread.redact.rules import Rule, Span
@@ -32,6 +33,13 @@ def _option(match: re.Match[str]) -> bool:
         return False
     spaced = match.string[match.start(match.lastindex or 0) - 1] == " "
     return len(value) >= 4 and (not spaced or (len(value) >= 6 and not is_wordy(value)))
+
+
+def _said(match: re.Match[str]) -> bool:
+    # Without a verb, as in "invalid token X", only what looks like chance is one.
+    name, value = match.group().removesuffix(match.group(2)), match.group(2)
+    chance = ":" not in name and is_random(value) and not re.fullmatch("[0-9a-f]+", value)
+    return _told(match) and (match.group(1) is not None or chance)
 
 
 def _told(match: re.Match[str]) -> bool:
@@ -75,10 +83,10 @@ class _Bare(Rule):
 RULES: tuple[Rule, ...] = (
     Rule(
         "authorization",
-        "authorization bearer",
-        r"(?i:authorization\\{0,7}[\"']?[ \t]{0,4}[:=,][ \t]{0,4}\\{0,7}[\"'`]?"
+        ("authorization", "bearer", "auth plain", "auth login"),
+        r"(?i:authorization\\{0,7}[\"']?(?:[ \t]{0,4}[:=,][ \t]{0,4}|[ \t]{1,4}(?=[\"']))\\{0,7}[\"'`]?"
         r"(?:(?:bearer|basic|token|digest|apikey|negotiate|ssws)[ \t]{1,4})?"
-        r"|\bbearer[ \t]{1,4})([A-Za-z0-9._~+/=:-]{8,8192})",
+        r"|\bbearer[ \t]{1,4}|\bauth[ \t](?:plain|login)[ \t])([A-Za-z0-9._~+/=:-]{8,8192})",
         _credentials,
     ),
     Rule(
@@ -116,14 +124,19 @@ RULES: tuple[Rule, ...] = (
         + r"[^\s:\"']{0,128}:(?!//)([^\s\"'\\]{1,256})",
         lambda match: not is_number(match.group(1)) and _given(match),
     ),
-    Rule("netrc", "password", r"\b(?:login|account|user)\s{1,8}\S{1,128}\s{1,8}password\s{1,8}(\S{1,256})", _given),
+    Rule(
+        "netrc",
+        "password",
+        r"\b(?:login|account|user)\s{1,8}\S{1,128}\s{1,8}password\s{1,8}(\w\S{0,255}|\S{2,256})",
+        _given,
+    ),
     # In prose: the password is ...
     Rule(
         "told-secret",
-        "pass secret token",
-        r"(?i:\b(?:passwor[dt]|passphrase|passcode|passwd|secret|token)"
-        r"(?:[ \t]{1,4}(?:is|was|are|ist|lautet|be|to))(?:[ \t]{1,4}(?:now|still|jetzt))?)" + _TOLD,
-        _told,
+        "pass pwd secret token",
+        r"(?i:\b(?:passwor[dt]|passphrase|passcode|passwd|pwd|pass|secret|token)"
+        r"([ \t]{1,4}(?:is|was|are|ist|lautet|be|to|\u00e8|\u00e9))?(?:[ \t]{1,4}(?:now|still|jetzt))?)" + _TOLD,
+        _said,
     ),
     Rule(  # use the password ..., Passwort: ...
         "told-secret",
@@ -133,15 +146,44 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "told-secret",
-        "contrase passe",
-        r"(?i:contrase\u00f1a|mot de passe)(?:[ \t]{1,4}(?:es|est)|[ \t]?:)" + _TOLD,
+        "contrase passe senha wachtwoord has\u0142o l\u00f6senord \u015fifre parola "
+        "\u043f\u0430\u0440\u043e\u043b\u044c "
+        "\u5bc6\u7801 \u5bc6\u78bc \u53e3\u4ee4 \u30d1\u30b9\u30ef\u30fc\u30c9 \ube44\ubc00\ubc88\ud638",
+        r"(?i:contrase\u00f1a|mot de passe|senha|wachtwoord|has\u0142o|l\u00f6senord|\u015fifre|parola|"
+        r"\u043f\u0430\u0440\u043e\u043b\u044c|"
+        r"\u5bc6\u7801|\u5bc6\u78bc|\u53e3\u4ee4|\u30d1\u30b9\u30ef\u30fc\u30c9|\ube44\ubc00\ubc88\ud638)"
+        r"[ \t]{0,4}(?:[:=\uff1a\uff1d]|\u662f|\u4e3a|\u306f|(?<=[ \t])(?:es|est|is|\u00e9|\u00e8|jest|"
+        r"\u00e4r)[ \t])[ \t]{0,4}"
+        r"[\"'`\u201c\u201e\u00ab]?([^\s\"'`\u201c\u201d\u201e\u00ab\u00bb<>(){}\[\]\\,;\u3002\uff0c]{8,256})",
+        _told,
+    ),
+    Rule(  # pw: ..., and what is said to be the password
+        "told-secret",
+        ("pw:", "pw =", "pw=", "pw is", "s the password", "s the token", "s the api key", "s my password"),
+        r"(?<![A-Za-z])[Pp][Ww](?:[ \t]is|[ \t]?[:=])[ \t]{0,2}[\"'`]?([^\s\"'`<>(){}\[\]\\,;]{8,256})"
+        r"|(?<![^\s\"'`(:])([^\s\"'`<>(){}\[\]\\,;]{8,256})[\"'`]?[ \t](?:as|is)(?:[ \t](?:the|my|your|"
+        r"our))?(?:[ \t](?:new|root|admin))?"
+        r"[ \t](?:password|passphrase|token|(?i:api)[ \t]key)\b",
+        _told,
+    ),
+    Rule(  # of a purse
+        "told-secret",
+        "mnemonic phrase",
+        r"(?i:mnemonic|(?:seed|recovery|secret|backup)[ \t_-]phrase)[\"']?(?:[ \t]is)?[ \t]{0,4}[:=]?[ \t]{0,4}[\"'`]?"
+        r"((?:[a-z]{3,8}[ ]){11,23}[a-z]{3,8})\b",
+    ),
+    Rule(  # setPassword("..."), bearer_auth("...")
+        "secret-value",
+        ("password(", "secret(", "token(", "apikey(", "api_key(", "_auth(", "rauth("),
+        r"(?i:(?:set|with)_?(?:bearer_?)?(?:password|secret|token|api_?key)|bearer_?auth)\([ \t]{0,2}\\{0,"
+        r"3}[\"']([^\s\"'\\]{8,4096})[\"'\\]",
         _told,
     ),
     Rule(  # the API key is ..., secret key: ...
         "told-secret",
         "key",
         r"[Kk][Ee][Yy](?:(?<=(?i:api).{4})|(?<=(?i:access).{4})|(?<=(?i:secret).{4})|(?<=(?i:private).{4}))"
-        r"(?:[ \t]{1,4}(?:is|was|to|ist|lautet)|(?<=[ ].{3})[ \t]?:)" + _TOLD,
+        r"(?:[ \t]{1,4}(?:is|was|to|ist|lautet)|(?<=[ ].{3})(?:[ \t]provided)?[ \t]?(?:\*\*)?:(?:\*\*)?)" + _TOLD,
         _told,
     ),
     Rule(
@@ -184,7 +226,8 @@ RULES: tuple[Rule, ...] = (
     Rule(  # CREATE USER ada WITH PASSWORD '...', ALTER USER ada IDENTIFIED BY '...'
         "sql-password",
         "password identified",
-        r"(?i:\bidentified[ \t]{1,4}(?:with[ \t]{1,4}\S{1,40}[ \t]{1,4})?by(?:[ \t]{1,4}password)?"
+        r"(?i:\bset[ \t]password\b[^\n;]{0,120}?=|\bidentified[ \t]{1,4}(?:with[ \t]{1,4}\S{1,40}[ \t]{1,"
+        r"4})?by(?:[ \t]{1,4}password)?"
         r"|\b(?:user|role|login)\b[^\n;]{0,200}?[ \t]password)[ \t]{1,4}\\{0,7}['\"]([^'\"\\\n]{4,256})",
         _given,
     ),
@@ -215,8 +258,9 @@ RULES: tuple[Rule, ...] = (
     ASSIGNED,
     Rule(  # <password>value</password>
         "secret-value",
-        "password> token> secret> key>",
-        r"<[^\s<>]{0,40}?(?i:password|token|secret|apikey|api[_-]key)>([^<>\s]{8,4096})</",
+        "password> token> secret> key> password\"> token\"> secret\"> key\"> </key>",
+        r"(?i:password|token|secret|api[_-]?key)(?:[\"']?>\s{0,40}(?:<!\[CDATA\[)?|</key>\s{0,40}<string>)"
+        r"([^<>\s\]]{8,4096})(?=\s{0,40}(?:\]\]>)?</)",
         _credentials,
     ),
 )  # fmt: skip

@@ -17,7 +17,13 @@ from keepthread.redact.pem import holds
 from keepthread.redact.placeholders import is_mixed
 
 # Of the rules' own keywords the shortest; what stands in nearly every line is left to the others in it.
-_COMMON = frozenset(("--", "http", "fd", "zip", "7z", "config", "vars", "passwd"))
+_COMMON = frozenset(
+    (
+        "--", "http", "fd", "zip", "7z", "config", "vars", "passwd", "@", "env ", "set -", "setx ", "setenv ", "--arg",
+        "conn ", "connect ", "sql ", "phrase", "code=", "appid=", "pw =", "rar e ",
+        "rar a ", "sqlcl ", "impdp ", "expdp ", "sqlldr ", "rman ", "mc config", "psexec", "rdesktop", "schtasks",
+    )
+)  # fmt: skip
 _OWN = (
     "credential",
     "sess",
@@ -27,6 +33,7 @@ _OWN = (
     "7z x",
     "7z a",
     "zip -",
+    "@tcp(",
     "config set",
     "config:set",
 )

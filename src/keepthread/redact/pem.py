@@ -31,7 +31,7 @@ _BODY = (
     rf"(?:{_BREAK}{{1,3}}{_LEAD}(?:{_FULL}|{_HEADER}){_DONE}){{0,400}}"
     rf"(?:{_BREAK}{_LEAD}(?:{_REST}{_DONE}|[A-Za-z0-9+/=]{{1,15}}$))?"
 )
-_LAST_LINES = rf"(?:{_LEAD}[A-Za-z0-9+/=]{{20,256}}{_BREAK}){{1,400}}{_LEAD}$"
+_LAST_LINES = rf"(?:{_LEAD}[A-Za-z0-9+/=]{{20,256}}{_BREAK}){{1,400}}(?:{_LEAD}=[A-Za-z0-9+/]{{4}}{_BREAK})?{_LEAD}$"
 
 
 def holds(value: str) -> bool:
@@ -74,7 +74,8 @@ def _unfinished(value: str, begin: re.Match[str]) -> Iterator[Span]:
 
 def _headless(value: str, start: int, end: Span) -> Iterator[Span]:
     start = max(start, end[0] - _LIMIT)
-    line = value.find("\n", start, end[0])
-    body = re.compile(_LAST_LINES).search(value, line + 1 if line >= 0 else start, end[0])
+    if start and value[start - 1] != "\n":  # the middle of a line
+        start = max(start, value.find("\n", start, end[0]) + 1)
+    body = re.compile(_LAST_LINES).search(value, start, end[0])
     if body:
         yield body.start(), end[1]

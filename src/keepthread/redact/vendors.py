@@ -131,7 +131,7 @@ RULES: tuple[Rule, ...] = (
     Rule(  # keys that bear a mark of the service behind their random part
         "azure-key",
         "azdo azfu azse azca acdb aiot apim +aba +acr +aeh +amc +arm +asb +ast jqqj9",
-        r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/]{76}(?:APIM|ACDb|\+(?:ABa|AMC|ASt))[A-Za-z0-9+/]{5}[AQgw]=="
+        r"(?<![A-Za-z0-9])(?:[A-Za-z0-9+/]{76}(?:APIM|ACDb|\+(?:ABa|AMC|ASt))[A-Za-z0-9+/]{5}[AQgw]=="
         r"|[A-Za-z0-9+/]{33}(?:AzCa|AIoT|\+(?:ASb|AEh|ARm))[A-P][A-Za-z0-9+/]{5}=|[A-Za-z0-9+/]{42}(?:AzSe|\+ACR)[A-D][A-Za-z0-9+/]{5}"
         r"|[A-Za-z0-9_-]{44}AzFu[A-Za-z0-9_-]{5}[AQgw]==|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9]{52}JQQJ9[9D][A-Za-z0-9]{26,30}(?:==)?)",
         _real,
@@ -140,14 +140,20 @@ RULES: tuple[Rule, ...] = (
         "azure-key",
         "azure account keyname cosmos",
         r"(?i:azure|account(?:[_ -]?(?:key|name))|keyname|cosmos)[\s\S]{0,200}?"
-        r"(?<![A-Za-z0-9+/=_-])([A-Za-z0-9+/]{86}==)",
+        r"(?<![A-Za-z0-9=_-])([A-Za-z0-9+/]{86}==)",
+        _real,
+    ),
+    Rule(  # of minisign and signify
+        "private-key",
+        ("secret key\n", "secret key\r\n"),
+        r"[Ss]ecret key\r?\n[ \t]{0,8}(RW[A-Za-z0-9+/]{88,400}={0,2})",
         _real,
     ),
     Rule("private-key", "ls0tls1crudjti", r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{40,20000}={0,2}", _is_key),
     Rule(  # PKCS #1 and #8 without the lines around them
         "private-key",
         "ibaakc ibadan",
-        r"(?<![A-Za-z0-9+/])MII[A-Za-z0-9+/]{3}IBA(?:AKC|DAN)[A-Za-z0-9+/]{100,20000}={0,2}",
+        r"(?<![A-Za-z0-9])MII[A-Za-z0-9+/]{3}IBA(?:AKC|DAN)[A-Za-z0-9+/]{100,20000}={0,2}",
         _real,
     ),
     _token("pulumi-token", "pul-", r"pul-[a-f0-9]{40}", fixed=True),
@@ -166,7 +172,12 @@ RULES: tuple[Rule, ...] = (
     _token("notion-token", "ntn_", r"ntn_[A-Za-z0-9]{40,60}"),
     _token("tailscale-key", "tskey-", r"tskey-[a-z]{3,10}-[A-Za-z0-9-]{16,100}"),
     _token("atlassian-token", "atatt3 atctt3 atbb", r"(?:AT[AC]TT3[A-Za-z0-9_=-]{60,400}|ATBB[A-Za-z0-9]{24,40})"),
-    _token("newrelic-key", "nrak- nrii-", r"(?:NRAK-[A-Za-z0-9]{27}|NRII-[A-Za-z0-9_-]{32})", fixed=True),
+    _token(
+        "newrelic-key",
+        "nrak- nrii- nral",
+        r"(?:NRAK-[A-Za-z0-9]{27}|NRII-[A-Za-z0-9_-]{32}|[0-9a-f]{36}NRAL)",
+        fixed=True,
+    ),
     _token(
         "aws-bedrock-key",
         "absk bedrock-api-key-",
