@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from keepthread.errors import KeepthreadError
+from keepthread.memory import trust
 from tests.support.hook_runs import ROOT, Run, World, units, until
 from tests.support.session import SESSION
 
@@ -198,6 +200,22 @@ def test_the_decision_is_private_and_a_damaged_one_trusts_nothing(team):
     path.unlink()
     path.symlink_to("/dev/zero")
     assert team.begin("startup", OTHER).context == ""
+
+
+def test_a_decision_is_kept_as_it_can_be_read_again_or_refused(tmp_path):
+    """Older ones make room for it; one about more authors than fit is none."""
+    private = str(tmp_path / "private")
+
+    def decide(root: str, count: int) -> None:
+        names = [f"{number:080}" for number in range(count)]
+        trust.decide(private, root, [], trusted=True, authors=names, when="now")
+
+    decide("/one", 9_000)
+    decide("/two", 9_000)
+    assert [*trust.read(private)] == ["/two"]
+    with pytest.raises(KeepthreadError, match="names 20000 authors"):
+        decide("/three", 20_000)
+    assert [*trust.read(private)] == ["/two"]
 
 
 def test_a_folder_that_init_made_outside_any_repository_is_trusted_until_there_is_one(

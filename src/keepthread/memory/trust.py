@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 
+from keepthread.errors import KeepthreadError
 from keepthread.files import make_private, read_regular, write_private
 
 TYPE_CHECKING = False
@@ -54,6 +55,7 @@ def decide(
         when: the time, for people.
 
     Raises:
+        KeepthreadError: there are more authors than are ever read again.
         OSError: the state folder cannot be written.
     """
     decisions = read(private)
@@ -65,11 +67,17 @@ def decide(
         "authors": known,
         "decided": when,
     }
-    kept = dict([*decisions.items()][-_MOST:])
+    kept = [*decisions.items()][-_MOST:]
+    while len(data := json.dumps({"decisions": dict(kept)}, indent=2).encode()) >= _LIMIT:
+        if len(kept) == 1:
+            raise KeepthreadError(
+                f"{root} names {len(known or ())} authors, too many to keep in mind",
+                "Look at who wrote there: keepthread memory trust --json",
+            )
+        del kept[0]
     make_private(os.path.dirname(private))
     make_private(private)
-    data = json.dumps({"decisions": kept}, indent=2).encode() + b"\n"
-    write_private(os.path.join(private, NAME), data)
+    write_private(os.path.join(private, NAME), data + b"\n")
 
 
 def standing(decisions: dict[str, Any], root: str, remotes: list[str] | None) -> str:
