@@ -69,6 +69,10 @@ SONNET, OPUS, HAIKU, OTHER = "claude-sonnet-4-6", "claude-opus-5-5", "claude-hai
         (SONNET, {OUTPUT: "-5"}, 167_000),
         (SONNET, {OUTPUT: "8k"}, 186_992),
         (SONNET, {OUTPUT: "64000"}, 167_000),
+        ("claude-3-5-haiku-latest", {WINDOW: "120000"}, 98_808),
+        ("claude-3-5-haiku-latest", {WINDOW: "120000", OUTPUT: "20000"}, 98_808),
+        ("claude-3-opus-20240229", {WINDOW: "120000"}, 102_904),
+        ("claude-3-7-sonnet-20250219", {WINDOW: "120000"}, 87_000),
         (SONNET, {OUTPUT: "0"}, 167_000),
         (OTHER, {CONTEXT: "100000"}, 67_000),
         (SONNET, {CONTEXT: "100000"}, 167_000),
@@ -157,6 +161,8 @@ def test_an_unknown_model_is_taken_for_a_large_one_and_nobody_knows_whether_it_i
     assert point.fires_early is None
     assert thresholds(OTHER, {CONTEXT: "300000"}).fires_early is True
     assert thresholds(OTHER, waiting).fires_early is False
+    assert thresholds(OTHER, {CONTEXT: "100000"} | waiting).fires_early is False
+    assert thresholds(f"{OTHER}[1m]", {CONTEXT: "100000"}).fires_early is False
 
 
 def test_the_hard_stop_is_reckoned_from_the_models_own_window() -> None:

@@ -123,7 +123,8 @@ def thresholds(
     """
     documents = list(settings)
     limit = _limit(env.get(WINDOW, ""), documents, model)
-    reserve = _positive(env.get(OUTPUT, "")) or RESERVE
+    asked = _positive(env.get(OUTPUT, "")) or RESERVE
+    reserve = min(asked, windows.output_of(model) or RESERVE)
     found = Thresholds(model, _window(model, env), limit, reserve)
     _switch_off(found, env, documents)
     if found.enabled and found.fires_early is not False:
@@ -140,14 +141,14 @@ def _window(model: str, env: Mapping[str, str]) -> _Window:
     if told and _is_true(env.get("DISABLE_COMPACT", "")):
         return _Window(told, CONTEXT, True)
     known = windows.in_the_host(model)
+    waits = windows.waits(model) or _is_true(env.get(UNKNOWN, ""))
     if known is None and told:
-        return _Window(told, CONTEXT, True)
+        return _Window(told, CONTEXT, not waits)
     short = _is_true(env.get(SHORT, ""))
     if short and (known is None or known[0] > windows.SHORT):
         return _Window(windows.SHORT, SHORT, True)
     if known is not None:
         return _Window(known[0], windows.LONG if windows.is_long(model) else "model", known[1])
-    waits = windows.waits(model) or _is_true(env.get(UNKNOWN, ""))
     return _Window(ASSUMED, "unknown", False if waits else None)
 
 

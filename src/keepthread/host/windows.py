@@ -33,6 +33,8 @@ _MODELS: tuple[tuple[re.Pattern[str], int, bool], ...] = (
 _NEWEST = re.compile(
     r"(?:sonnet|opus|haiku|fable|opusplan|best|claude-opus-4-(?:0|1|20250514|1-20250805))(?:\[1m\])?|default"
 )
+# Models that answer with less than the host keeps free for an answer.
+_BRIEF = ((re.compile("claude-3-5"), 8_192), (re.compile("claude-3-(?:haiku|opus|sonnet)"), 4_096))
 _OPAQUE = ":application-inference-profile/"  # the name of such a profile tells of no model
 
 
@@ -55,6 +57,12 @@ def in_the_host(model: str) -> tuple[int, bool] | None:
     if known is None or not is_long(model):
         return known
     return MILLION, known[0] == MILLION and known[1]
+
+
+def output_of(model: str) -> int | None:
+    """Return the most tokens that a model answers with, None when that is 20,000 or more, or not known."""
+    plain = _plain(model)
+    return next((tokens for one, tokens in _BRIEF if one.search(plain)), None)
 
 
 def is_long(model: str) -> bool:
