@@ -28,6 +28,7 @@ from keepthread.cli_output import (
 from keepthread.cli_profile import profile
 from keepthread.errors import KeepthreadError
 from keepthread.handlers import guard, log_bug
+from keepthread.platforms import speak_utf8
 
 OK, REFUSED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -264,6 +265,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 def main() -> None:
     """Run the command line and end the process: 0 done, 1 refused, 2 usage, 3 a bug, 130 interrupted."""
+    speak_utf8()
     open_missing()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

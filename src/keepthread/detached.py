@@ -39,7 +39,7 @@ def start(
     """
     parent = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     code = (_YIELDS if yields else "") + _CODE.format(module)
-    command = [sys.executable, "-I", "-c", code, parent, *arguments]
+    command = [sys.executable, "-I", "-X", "utf8", "-c", code, parent, *arguments]
     *attempts, last = apart()
     for attempt in attempts:
         with suppress(PermissionError):  # the job that the host is in lets nobody out

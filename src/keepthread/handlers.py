@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from keepthread.errors import KeepthreadError
 from keepthread.host.events import Event, parse, read_stdin
 from keepthread.host.locations import state_dir
+from keepthread.platforms import speak_utf8
 from keepthread.running import Run, where, write_out
 
 Handler = Callable[[Event, Run], str]
@@ -21,6 +22,7 @@ Handler = Callable[[Event, Run], str]
 
 def main(name: str) -> None:
     """Run the hook `name`: its event on stdin, at most one output on stdout, one line in the log."""
+    speak_utf8()
     env = dict(os.environ)
     started = time.monotonic()
     data = read_stdin()

@@ -19,6 +19,22 @@ _ENDINGS = (".exe", ".com", ".cmd", ".bat")
 _LONGEST = 248  # characters: 260 with a NUL, and a folder leaves room for a name of 8.3
 
 
+def speak_utf8() -> None:
+    """Start this process again in Python's UTF-8 mode where the locale is another: the host speaks UTF-8.
+
+    Else a file that is named in an event would not be found, and a path of this process would be written down garbled.
+    Streams of a terminal keep the locale's encoding.
+    """
+    if sys.getfilesystemencoding() == "utf-8" or not sys.executable:
+        return
+    env = {"PYTHONIOENCODING": sys.stdout.encoding if sys.stdout else "utf-8", **os.environ}
+    command = [sys.executable, "-X", "utf8", *sys.orig_argv[1:]]
+    try:
+        os.execve(sys.executable, command, env)  # noqa: S606 - this very interpreter
+    except OSError:
+        return  # it goes on as it is
+
+
 def home(env: Mapping[str, str], system: str = sys.platform) -> str:
     """Return the home folder that the variables name, "" when they name none.
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,47 @@ def test_h1_what_is_no_json_is_told_from_it(world: World) -> None:
     world.run("pre_compact", data.replace(b'\\"', b'"'))
 
     assert [line["outcome"] for line in world.log("pre_compact")] == ["ignored"]
+
+
+@pytest.fixture
+def latin(tmp_path: Path) -> dict[str, str]:
+    """Return what puts a process into a locale of eight bits, which no image of a system brings along."""
+    made = shutil.which("localedef") and subprocess.run(
+        ["localedef", "-i", "en_US", "-f", "ISO-8859-1", str(tmp_path / "en_US.ISO-8859-1")],
+        capture_output=True,
+    )
+    if not made or made.returncode:
+        pytest.skip("this system makes no locales")
+    return {"LOCPATH": str(tmp_path), "LC_ALL": "en_US.ISO-8859-1"}
+
+
+def test_h1_paths_are_utf8_whatever_the_locale(world: World, latin: dict[str, str]) -> None:
+    """The host's are: else no project would be found, and install would write down paths that are nowhere."""
+    world.project = world.project.rename(world.folder / "潮位 à côté")
+    world.session()
+    world.run("pre_compact", **latin)
+
+    assert [line["outcome"] for line in world.log("pre_compact")] == ["partial"]
+    assert (world.project / "docs" / "handoff-context.md").exists()
+    shown = subprocess.run(
+        [
+            sys.executable,
+            "-I",
+            "-m",
+            "keepthread",
+            "handoff",
+            "--session",
+            SESSION,
+            "--format",
+            "json",
+        ],
+        cwd=world.project,
+        env=world.env(**latin),
+        capture_output=True,
+    )
+
+    assert world.handoff()["meta"]["project"] == str(world.project)
+    assert json.loads(shown.stdout)["meta"]["project"] == str(world.project), shown.stderr
 
 
 @pytest.mark.parametrize("locale", LOCALES, ids=lambda one: "-".join(one.values()))
