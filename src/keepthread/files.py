@@ -126,8 +126,8 @@ def remove_quietly(path: str) -> None:
 def _temp(folder: str, data: bytes, mode: int) -> str:
     """Return the path of a new temporary file that holds `data` safely."""
     temp = os.path.join(folder, TEMP_PREFIX + os.urandom(12).hex())
-    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _COMMON, PRIVATE_FILE)
     try:
+        fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _COMMON, PRIVATE_FILE)
         try:
             if mode != PRIVATE_FILE and os.name != "nt":
                 os.fchmod(fd, mode)  # the umask has no say: the file had this mode before
@@ -135,8 +135,10 @@ def _temp(folder: str, data: bytes, mode: int) -> str:
             sync(fd)
         finally:
             os.close(fd)
-    except BaseException:
+    except BaseException as problem:
         remove_quietly(temp)
+        if isinstance(problem, OSError):
+            problem.filename = folder  # a full disk names nothing, and the file is gone
         raise
     return temp
 

@@ -14,7 +14,6 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 from keepthread import log, redact
@@ -28,7 +27,6 @@ from keepthread.handoff.facts_index.update import update as update_index
 from keepthread.handoff.lock import alone
 from keepthread.handoff.store import read_worker
 from keepthread.host.config import load as load_config
-from keepthread.host.config import store_resolved
 from keepthread.host.locations import config_dir, happens_in, project_root, state_dir
 from keepthread.host.sessions import find_transcript
 from keepthread.memory.session import extract
@@ -74,8 +72,6 @@ def main(job_json: str) -> None:
     off = setting.config.session_memory == "off" or setting.config.disable
     if off or happens_in(setting.config.off_projects, env, asked.cwd):
         return
-    with suppress(OSError):  # what its user changed by hand in the file is in force from now on
-        store_resolved(setting.state, setting.config)
     with alone(folder_of(setting.state, asked.session), LOCK) as free:
         if free and not running(read_worker(setting.state, asked.session)):
             _logged(asked, project, setting)

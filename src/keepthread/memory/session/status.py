@@ -10,7 +10,6 @@ from typing import Any
 from keepthread.handoff import circuit
 from keepthread.handoff.alive import running
 from keepthread.host.config import load as load_config
-from keepthread.host.config import store_resolved
 from keepthread.host.env_file import set_variable
 from keepthread.host.locations import config_dir, project_root, session_dir, state_dir
 from keepthread.host.sessions import newest_session
@@ -37,10 +36,8 @@ def choose(form: str, env: Mapping[str, str]) -> str:
         KeepthreadError: the file cannot be changed safely; nothing was written.
         OSError: it cannot be written; the old one stays.
     """
-    folder = config_dir(env)
-    path = os.path.join(folder, ".env")
+    path = os.path.join(config_dir(env), ".env")
     set_variable(path, VARIABLE, form)
-    store_resolved(state_dir(env), load_config(env, folder))  # the hooks go by this
     return path
 
 
