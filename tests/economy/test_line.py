@@ -113,6 +113,8 @@ def test_without_the_hosts_numbers_the_transcripts_are_taken(person: Person) -> 
 
     assert line(person, data).startswith("context 42% of 200k | 83k to compaction")
     assert person.ok("statusline").startswith("context 42% of 200k | 83k to compaction")
+    session.user("x" * 300_000)
+    assert line(person, data).startswith("context unknown |")  # no answer stands near the end
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def _point(
 def _context(tokens: int, point: Thresholds, last: Pace) -> list[str]:
     window = point.model_window if point.window_source != "unknown" else 0
     if not tokens:
-        first = "context unknown" if last.crossed or last.tokens else "context new"
+        first = "context unknown" if last.crossed or last.cut or last.tokens else "context new"
     elif window:
         first = f"context {tokens / window:.0%} of {_short(window)}"
     else:

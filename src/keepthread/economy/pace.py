@@ -27,13 +27,14 @@ class Pace:
         tokens: as the API reported with the last answer, 0 when no answer since the last compaction did.
         turns: the same at the end of each turn, the newest first.
         crossed: a compaction was met; what came before it is in the context no more.
+        cut: the transcript is longer than what was read.
         model: the model that gave the last answer, "" when there is none.
     """
 
-    __slots__ = ("crossed", "model", "tokens", "turns")
+    __slots__ = ("crossed", "cut", "model", "tokens", "turns")
 
     def __init__(self) -> None:
-        self.tokens, self.model, self.crossed = 0, "", False
+        self.tokens, self.model, self.crossed, self.cut = 0, "", False, False
         self.turns: list[int] = []
 
     @property
@@ -50,6 +51,7 @@ def pace(path: str, *, limit: int = LIMIT) -> Pace:
     try:
         with open_regular(path) as file:
             size = size_of(file)
+            walk.found.cut = size > limit
             for _, _, line in lines(file, size, max(0, size - limit)):
                 if b'"uuid"' in line and not walk.take(line):
                     break
