@@ -16,21 +16,25 @@ _LONGEST = 400
 _SHARE = 0.6  # of the words that say what is meant
 _STEM = 4  # letters that two forms of a word have in common at least
 _RULE = (
-    r"(?:rules?|instructions?|bans?|restrictions?|constraints?|requirements?|limits?|conventions?"
-    r"|requests?|wish(?:es)?)"
+    r"(?:rules?|instructions?|bans?|restrictions?|constraints?|requirements?|conventions?"
+    r"|wish(?:es)?)"
 )
 _TAKES_BACK = lazy(
-    r"\b(?:forget|disregard|ignore|scrap|scratch|drop|lift|revoke|withdraw"
-    r"|never\s?mind)\s+(?:about\s+)?(?:what(?:ever)?\s+i(?:[’']ve)?\s+"
-    r"|everything\s+i\s+|(?:the|that|this|those|these|my|our)\s+(?:[^\s.,;]+\s+){0,3}?"
+    # "Drop the unique constraint" and "ignore the lint rule" speak of code: what is meant must have been said.
+    r"\b(?:forget|disregard|ignore|scrap|scratch|never\s?mind)\s+(?:about\s+)?(?:what(?:ever)?\s+i(?:[’']ve)?\s+"
+    r"|everything\s+i\s+)"
+    r"|\b(?:forget|disregard|never\s?mind)\s+(?:about\s+)?(?:the|that|this|those|these)\s+(?:[^\s.,;]+\s+){0,3}?"
     + _RULE
-    + r"\b)"
+    + r"\b|\b(?:forget|disregard|ignore|scrap|scratch|drop|lift|revoke|withdraw|never\s?mind)\s+(?:about\s+)?"
+    r"(?:(?:my|our)\s+(?:[^\s.,;]+\s+){0,3}?"
+    + _RULE
+    + r"|(?:the|that)\s+(?:[^\s.,;]+\s+){0,2}?(?:rules?|bans?|instructions?)\s+(?:about|on|against|i\s+gave"
+    r"|from\s+(?:before|earlier)))\b"
     r"|\b"
     + _RULE
     + r"\s+(?:about|on|for|against)\s+.{1,60}\s(?:off|gone|lifted|void|obsolete|no\s+longer)\b"
     r"|\b(?:is|are)\s+(?:now\s+|actually\s+)?(?:ok|okay|fine|allowed|permitted"
     r"|acceptable)\s+(?:to\s+use\s+)?(?:again|after\s+all)\b"
-    r"|\b(?:is|are)\s+(?:allowed|permitted)\s+now\b"
     r"|\byou\s+(?:can|may)\s+(?:now\s+)?(?:\S+\s+){1,6}?after\s+all\b|\byou\s+(?:can"
     r"|may)\s+(?:now\s+)?use\s+(?:\S+\s+){1,4}?again\b"
     r"|\b(?:no\s+longer|doesn[’']?t|don[’']?t|does\s+not|do\s+not)\s+appl(?:y|ies)\b"
