@@ -48,6 +48,7 @@ def test_each_fault_of_one_entry_is_told(team_memory, place):
     """By its kind."""
     write(place, "bad.md", head="type: rule")
     write(place, "claude.md")
+    write(place, "empty.md", "\n", "type: project\nname: empty")
     write(place, "expired.md", "a1\n", "type: project\nexpires: 2026-05-30")
     write(place, "huge.md", "x" * 300_000)
     write(place, "link.md", "a2 [[nowhere]]\n")
@@ -61,6 +62,7 @@ def test_each_fault_of_one_entry_is_told(team_memory, place):
     assert kinds(team_memory) == [
         ("bad.md", "malformed"),
         ("claude.md", "key"),
+        ("empty.md", "malformed"),
         ("expired.md", "expired"),
         ("huge.md", "oversized"),
         ("link.md", "broken link"),

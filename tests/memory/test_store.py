@@ -501,6 +501,7 @@ def test_relevance_is_validity_then_month_then_kind():
 
     rows = [
         row("expired", 0, type="feedback", expires="2026-01-01"),
+        row("tomorrow", -9_000, type="reference"),
         row("reference", 0, type="reference"),
         row("old", 40, type="feedback"),
         row("correction", 20, type="feedback"),
@@ -508,7 +509,7 @@ def test_relevance_is_validity_then_month_then_kind():
     ]
 
     assert [one.key for one in index.by_relevance(rows, NOW)] == [
-        *("correction", "reference", "old", "expired", "broken"),
+        *("correction", "reference", "tomorrow", "old", "expired", "broken"),
     ]
 
 

@@ -187,6 +187,11 @@ def is_expired(entry: Entry, now: datetime) -> bool:
     return now.date() > end.date() if len(entry.expires) == 10 else now > end
 
 
+def says_nothing(entry: Entry) -> bool:
+    """Return whether an entry has neither a text nor a description."""
+    return not (entry.body.strip() or entry.description.strip())
+
+
 def render(entry: Entry) -> str:
     """Return the text of an entry; `parse` returns the entry again.
 

@@ -62,6 +62,8 @@ def row_of(key: str, data: bytes, stat: Stat) -> Row:
     except BadEntry as problem:
         where = f" (line {problem.line})" if problem.line else ""
         return Row(key, stat, problem=problem.reason + where)
+    if entries.says_nothing(entry):
+        return Row(key, stat, problem="it says nothing")
     return Row(
         key,
         stat,
@@ -157,7 +159,7 @@ def by_relevance(rows: Iterable[Row], now: datetime) -> list[Row]:
     """Return the rows with the most relevant first: valid before expired, newer months first, corrections first."""
 
     def place(row: Row) -> tuple[bool, bool, int, int, float, str]:
-        since = changed(row)
+        since = min(changed(row), now.timestamp())  # what says it is of tomorrow is of today
         months = int((now.timestamp() - since) // (30 * 86400))
         weight = _WEIGHT.get(row.type, len(_WEIGHT))
         return (bool(row.problem), is_over(row, now), months, weight, -since, row.key)

@@ -134,7 +134,7 @@ def refusal(key: str, data: bytes, secrets: Sequence[str] = ()) -> str:
         entry = entries.decoded(data)
     except MemoryProblem as problem:
         return str(getattr(problem, "rule", "")) or problem.message
-    if not (entry.body.strip() or entry.description.strip()):
+    if entries.says_nothing(entry):
         return "it says nothing"
     if entry.type in entries.ALWAYS_PRIVATE or entry.scope == "private":
         return "it is private by its type" if entry.scope != "private" else "its scope is private"

@@ -302,7 +302,7 @@ class Memory:
         )
 
     def _checked(self, key: str, entry: Entry) -> bytes:
-        if not (entry.body.strip() or entry.description.strip()):
+        if entries.says_nothing(entry):
             raise BadEntry("it says nothing", 0, key, "Write a text, or a description.")
         if self.scope == "team" and entry.type in entries.ALWAYS_PRIVATE:
             reason = f"an entry of type {entry.type} is private and not shared"
