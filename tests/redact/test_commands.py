@@ -165,3 +165,19 @@ def test_random_letters_are_known_elsewhere_too_and_words_are_not():
     found = exposed([f"echo {jumbled} | docker login --password-stdin", "DB_PASSWORD=correcthorse"])
 
     assert found == [jumbled]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"kind: Secret\ndata:\n  conn: {KEY}\n",
+        f"data:\n  conn: {KEY}\nkind: Secret\n",
+        f"machine x.org\n  login bob\n  password {KEY}\n",
+        f"db:\n  password: |\n    {KEY}\n  port: 1\n",
+        f"secret key\nRW{letters(90)}{KEY}\n",
+        f"db:5432:tides:ada:{KEY}\n",
+        f"x.org\tTRUE\t/\tTRUE\t0\tSID\t{KEY}\n",
+    ],
+)
+def test_what_only_the_form_of_a_file_gives_away_is_known_where_it_stands_alone(text):
+    assert any(value.endswith(KEY) for value in exposed(["first", text]))

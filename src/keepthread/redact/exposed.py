@@ -11,10 +11,12 @@ from itertools import islice, pairwise
 
 from keepthread.redact.commands import RULES as GIVEN
 from keepthread.redact.contextual import RULES as TOLD
+from keepthread.redact.file_forms import RULES as FILED
 from keepthread.redact.finder import named, parted, scan
 from keepthread.redact.hidden import shown
 from keepthread.redact.pem import holds
 from keepthread.redact.placeholders import is_mixed
+from keepthread.redact.vendors import RULES as FORMED
 
 # Of the rules' own keywords the shortest; what stands in nearly every line is left to the others in it.
 _COMMON = frozenset(
@@ -37,9 +39,22 @@ _OWN = (
     "config set",
     "config:set",
 )
-_KEYWORDS = {word for rule in (*TOLD, *GIVEN) for word in rule.keywords} - _COMMON | {*_OWN}
+_LINED = tuple(
+    rule for rule in FILED if rule.name in ("pgpass", "cookie")
+)  # the others are told on several lines, or by themselves
+_KEYWORDS = {word for rule in (*TOLD, *GIVEN, *_LINED) for word in rule.keywords} - _COMMON | {
+    *_OWN
+}
 _HINTS = tuple(sorted(w for w in _KEYWORDS if not any(o != w and o in w for o in _KEYWORDS)))
-_JSON_KEY = next(rule for rule in TOLD if rule.keywords == ("kty",))
+# What these look at may stand on several lines.
+_WIDE = tuple(
+    rule
+    for rule in (*FORMED, *TOLD, *FILED)
+    if rule.name in ("netrc", "kubernetes-secret")
+    or rule.keywords == ("kty",)
+    or (rule.name == "private-key" and "secret key\n" in rule.keywords)
+)
+_BLOCK = re.compile(r"[|>][0-9+-]{0,2}[ \t]{0,8}\r?$")  # a value of YAML begins on the next line
 _AROUND = 200  # characters
 _SHORTEST = 6
 _JUMBLED = 12
@@ -68,9 +83,7 @@ def exposed(texts: Iterable[str], members: Iterable[object] = ()) -> list[str]:
         if len(text) <= room:
             room -= len(text)
             found.update(dict.fromkeys(filter(_tells, parted(text))))
-        if "kty" in text:  # its members may stand on lines of their own
-            spans = _JSON_KEY.spans(text, 0, len(text))
-            found.update(dict.fromkeys(text[start:end] for start, end in spans))
+        found.update(dict.fromkeys(filter(_tells, _on_lines(text))))
         if holds(text) or "Private-Lines" in text:
             found.update(dict.fromkeys(_key_lines(text)))
         for window in _windows(text):
@@ -80,6 +93,14 @@ def exposed(texts: Iterable[str], members: Iterable[object] = ()) -> list[str]:
         if len(found) >= _MOST or len(seen) >= _WINDOWS:
             break
     return list(found)[:_MOST]
+
+
+def _on_lines(text: str) -> Iterator[str]:
+    lower = text.lower() if "\n" in text else ""
+    for rule in _WIDE:
+        if any(keyword in lower for keyword in rule.keywords):
+            for start, end in rule.spans(text, 0, len(text)):
+                yield text[start:end]
 
 
 def _values(window: str) -> Iterator[str]:
@@ -123,6 +144,8 @@ def _windows(text: str) -> Iterator[str]:
             continue
         start = max(text.rfind("\n", 0, place) + 1, place - _AROUND)
         line_end = text.find("\n", place)
+        if line_end >= 0 and _BLOCK.search(text, start, line_end):
+            line_end = text.find("\n", line_end + 1)
         end = min(line_end if line_end >= 0 else len(text), place + _AROUND)
         yield text[start:end]
         done = end
