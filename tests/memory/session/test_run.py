@@ -294,6 +294,24 @@ def test_where_no_model_may_be_asked_code_keeps_the_memory(
     assert RULE in kept.markdown()
 
 
+def test_what_a_model_wrote_outlives_an_environment_that_keeps_it_from_being_asked(
+    kept: Kept,
+) -> None:
+    """It goes when its user chooses a memory without a model."""
+    always(kept, answer())
+    kept.stop()
+    kept.talk.bash("make", "x" * 100_000)
+    kept.talk.assistant("Made.", tokens=18_000)
+    kept.stop({"KEEPTHREAD_SESSION_MEMORY": "facts"})
+    forms = [kept.document()["form"]]
+    kept.talk.bash("make", "x" * 100_000)
+    kept.choose("facts")
+    kept.stop()
+
+    assert [*forms, kept.document()["form"]] == ["model", "facts"]
+    assert len(kept.asked()) == 1
+
+
 def test_of_two_stops_at_one_moment_one_asks(kept: Kept) -> None:
     """The lock is one for all processes."""
     always(kept, Answer(json.dumps(MEMORY), sleep=1))

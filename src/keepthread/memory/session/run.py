@@ -127,7 +127,9 @@ def _update(asked: Asked, project: str, setting: extract.Setting) -> tuple[str, 
         result = _by_model(job, source, before, setting, asked)
     else:
         result = ("complete", "", "")
-        if before is None or before["form"] == "facts" or setting.config.session_memory == "facts":
+        # What a model wrote goes when its user wants none; a project's environment only keeps it from being asked.
+        chosen = (setting.config.unnarrowed or setting.config).session_memory
+        if before is None or before["form"] == "facts" or chosen == "facts":
             save(state, session, extract.by_facts(job, source, before, setting))
             result = ("partial", "engine_facts", "")
     # Before the index: where that fails each time, or takes longer than there is, it is not tried after every turn.
