@@ -66,9 +66,7 @@ def install_here(
         report = applying.with_install(run, profile, where, scope=scope, dry_run=dry_run)
     else:
         report = run()
-    if scope != "local" or dry_run:
-        return report
-    return report._replace(notes=[*report.notes, *_kept_out_of_git(env, cwd)])
+    return report if scope != "local" or dry_run else _kept_out_of_git(report, env, cwd)
 
 
 def uninstall_here(
@@ -114,9 +112,7 @@ def apply_profile(
         KeepthreadError: as `host.profiles.applying.apply`.
     """
     report = applying.apply(name, where, scope=scope, force=force, dry_run=dry_run)
-    if scope != "local" or dry_run:
-        return report
-    return report._replace(notes=[*report.notes, *_kept_out_of_git(where.env, where.cwd)])
+    return report if scope != "local" or dry_run else _kept_out_of_git(report, where.env, where.cwd)
 
 
 def clear_profiles(
@@ -147,9 +143,7 @@ def register_line(
     """
     command = status_line_entry.command_here()
     report = status_line_entry.apply_here(command, env, cwd, scope=scope, dry_run=dry_run)
-    if scope != "local" or dry_run:
-        return report
-    return report._replace(notes=[*report.notes, *_kept_out_of_git(env, cwd)])
+    return report if scope != "local" or dry_run else _kept_out_of_git(report, env, cwd)
 
 
 def remove_line(
@@ -196,21 +190,24 @@ def _places(env: Mapping[str, str], cwd: str) -> list[scopes.Place]:
     return scopes.places_here(folder, state, locations.project_root(env, cwd))
 
 
-def _kept_out_of_git(env: Mapping[str, str], cwd: str) -> list[str]:
-    """Name a settings.local.json that we made in .git/info/exclude, as the host does when it makes one itself."""
+def _kept_out_of_git(report: Report, env: Mapping[str, str], cwd: str) -> Report:
+    """Name a settings.local.json that we made in .git/info/exclude, as the host does when it makes one itself.
+
+    Return the report, with a note when that cannot be done.
+    """
     state, project = locations.state_dir(env), locations.project_root(env, cwd)
     where = scopes.place("local", locations.config_dir(env), state, project)
     known = manifest.of(state, where)
     if known is None or not known.created_file or exclude.holds(where.path):
-        return []
+        return report
     try:
         if locations.git_root(project) and exclude.add(where.path):
             with settings_file.locked(state):
                 manifest.save(state, replace(known, excluded=True))
-            return []
     except OSError as problem:
-        return [f"Keep {where.path} out of git: .git/info/exclude cannot be written ({problem})"]
-    return []
+        note = f"Keep {where.path} out of git: .git/info/exclude cannot be written ({problem})"
+        return report._replace(notes=[*report.notes, note])
+    return report
 
 
 def _let_in(one: manifest.Manifest, dry_run: bool) -> list[str]:

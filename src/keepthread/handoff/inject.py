@@ -269,12 +269,12 @@ def compose(
     cuts = [c for c in stored.get("cuts", []) if isinstance(c, int) and 0 < c <= len(text)]
     required = text[: min(cuts, default=len(text))]
     age = _age(stored, now)
-    left = budget - _units(required) - _units(age) - _units(closing)
+    left = budget - units(required) - units(age) - units(closing)
     most = min(_NEWS, budget // 4)
     added = age + _since(newer, env, max(min(most, left), min(most, _NEWEST)))
-    room = budget - _units(added) - _units(closing)
-    if _units(text) > room:
-        fitting = [c for c in cuts if _units(text[:c]) <= room]
+    room = budget - units(added) - units(closing)
+    if units(text) > room:
+        fitting = [c for c in cuts if units(text[:c]) <= room]
         text = text[: max(fitting)] if fitting else _shortened(required, room)
     return text + added + closing
 
@@ -282,9 +282,9 @@ def compose(
 def _shortened(text: str, room: int) -> str:
     """Return the text in `room` units: its longest sections give up their ends, and each keeps its beginning."""
     parts = text.split(_SECTION)
-    left = room - _units(_LEFT_OUT) - _units(_SECTION) * (len(parts) - 1)
+    left = room - units(_LEFT_OUT) - units(_SECTION) * (len(parts) - 1)
     share = left
-    for done, size in enumerate(sorted(map(_units, parts))):
+    for done, size in enumerate(sorted(map(units, parts))):
         share = left // (len(parts) - done)
         if size > share:
             break
@@ -294,7 +294,7 @@ def _shortened(text: str, room: int) -> str:
 
 def _beginning(part: str, room: int) -> str:
     """Return a section in `room` units: its heading and whole lines, or the beginning of its first line."""
-    if _units(part) <= room:
+    if units(part) <= room:
         return part
     cut = _cut(part, max(0, room - 2))
     lines = cut.rpartition("\n")[0]
@@ -327,32 +327,33 @@ def _since(newer: Mapping[str, Any], env: Mapping[str, str], room: int) -> str:
         return _cut(redact.text(one_line(redact.text(text, secrets)), secrets), 300)
 
     title = "\n\nSince this record was made:"
-    room -= _units(title)
+    room -= units(title)
     lines: list[str] = []
     for ask in reversed(asks):
         line = f"\n- the user asked: {flat(ask)}"
         if not lines:  # the newest is said in any case
             line = _cut(line, room)
-        if _units(line) <= room:
+        if units(line) <= room:
             lines.insert(0, line)
-            room -= _units(line)
+            room -= units(line)
     start = "\n- edited: "
     names = ""
     for edit in map(flat, edits):
         name = f", {edit}" if names else start + edit
-        if _units(name) <= room:
+        if units(name) <= room:
             names += name
-            room -= _units(name)
+            room -= units(name)
     return title + "".join(lines) + names if lines or names else ""
 
 
-def _units(text: str) -> int:
+def units(text: str) -> int:
+    """Return the length in UTF-16 units, as `handoff.units` does: loading that would cost SessionStart more."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _cut(text: str, limit: int) -> str:
-    while text and _units(text) > limit:
-        text = text[: max(0, len(text) - max(1, (_units(text) - limit) // 2))]
+    while text and units(text) > limit:
+        text = text[: max(0, len(text) - max(1, (units(text) - limit) // 2))]
     return text
 
 

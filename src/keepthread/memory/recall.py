@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from keepthread.handoff.inject import units
 from keepthread.handoff.project import sha256_hex
 
 TYPE_CHECKING = False
@@ -73,8 +74,8 @@ def candidates(
     rows = [row for row in found.values() if not row.is_over(now) and shown(row)]
 
     def place(row: Row) -> tuple[int, int, int, int, str]:
-        months = max(0, int(now) - row.changed) // _MONTH
-        return (-row.score, months, _WEIGHT.get(row.type, len(_WEIGHT)), -row.changed, row.key)
+        age = max(0, int(now) - row.changed)
+        return (-row.score, age // _MONTH, _WEIGHT.get(row.type, len(_WEIGHT)), age, row.key)
 
     return sorted(rows, key=place)
 
@@ -160,8 +161,3 @@ def identity(rows: Iterable[Row]) -> str:
     """Return a name for this set of entries in these states of theirs."""
     states = sorted(f"{row.scope}:{row.key}:{row.stat}" for row in rows)
     return sha256_hex("\n".join(states).encode("utf-8", "replace"))[:12]
-
-
-def units(text: str) -> int:
-    """Return the length in UTF-16 units, in which the host counts."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
