@@ -60,6 +60,15 @@ def test_i10_a_switch_holds_where_the_state_folder_cannot_be_written(world):
     assert world.run("session_start").stdout == ""
 
 
+def test_i10_a_status_line_alone_leaves_no_folder(world):
+    world.session()
+    world.variables(OFF_PROJECTS=str(world.project))
+    event = json.dumps(world.event("stop")).encode()
+    out, _ = world.start("status_line", event).communicate(timeout=60)
+    assert b"keepthread off" in out
+    assert not world.state.exists()
+
+
 @pytest.mark.parametrize("pattern", ["{folder}/li*", "{folder}/[l]ink/**"])
 def test_i10_a_pattern_means_a_link_by_the_name_that_its_user_reads(world, pattern: str):
     (world.project / "deep").mkdir()

@@ -7,7 +7,7 @@ from keepthread.running import Run
 
 
 def status_line(event: Event, run: Run) -> str:
-    """Return the line; nothing is stored or logged, for the host asks after every message."""
+    """Return the line; nothing is logged, for the host asks after every message."""
     from keepthread.economy.line import status_line as line
 
     return line(event.raw, event.session_id, run.env)

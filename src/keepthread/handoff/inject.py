@@ -64,7 +64,8 @@ def settings(state: str, env: Mapping[str, str]) -> dict[str, Any]:
         config = load(env, folder)
         found |= resolved(config)
         with suppress(OSError):  # what cannot be stored holds for this run
-            store_resolved(state, config)
+            if os.path.isdir(state):  # a status line makes no folder
+                store_resolved(state, config)
     for key in ("join", "budget", "index", "memory_budget"):
         value, floor = _number(found[key], DEFAULTS[key]), _FLOORS.get(key, 0.0)
         found[key] = max(floor, _smaller(env.get(f"KEEPTHREAD_{key.upper()}", ""), value))
