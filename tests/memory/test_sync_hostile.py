@@ -58,18 +58,15 @@ def tree(remote, *rows):
     return git(remote, "mktree", "-z", "--missing", given=given)
 
 
-def test_of_a_hostile_tree_only_sound_entries_are_taken_and_the_rest_is_named(
-    tmp_path, remote, ada
-):
-    """Nothing is written elsewhere, and the others in the team go on."""
-    good, link = blob(remote, GOOD), blob(remote, b"/etc/passwd")
+def hostile(remote):
+    """Return by name what a tree may hold: mode, object and the reason for which it is left out, "" for none."""
+    good = blob(remote, GOOD)
     evil = blob(remote, b"* filter=evil\n")
     head = git(remote, "rev-parse", "main")
-    sub = tree(remote, ("100755", good, "deep.md"))
-    rows = {
+    return {
         "sound.md": ("100755", good, ""),
-        "folder": ("040000", sub, ""),
-        "link.md": ("120000", link, "a link"),
+        "folder": ("040000", tree(remote, ("100755", good, "deep.md")), ""),
+        "link.md": ("120000", blob(remote, b"/etc/passwd"), "a link"),
         "dirlink": ("120000", blob(remote, b"/tmp"), "no .md file"),
         "module.md": ("160000", head, "submodule"),
         "module": ("160000", head, "no .md file"),
@@ -93,14 +90,21 @@ def test_of_a_hostile_tree_only_sound_entries_are_taken_and_the_rest_is_named(
         "twin.md": ("100644", blob(remote, GOOD + b"other\n"), "for one"),
         "MEMORY.md": ("100644", blob(remote, b"injected\n"), ""),
     }
-    first = git(remote, "rev-parse", "main:first.md")
-    plant(
-        remote,
-        [
-            ("100644", first, "first.md"),
-            *((mode, oid, name) for name, (mode, oid, _) in rows.items()),
-        ],
-    )
+
+
+def planted(remote):
+    """Put a hostile tree beside the first entry; return what `hostile` says of it."""
+    rows = hostile(remote)
+    first = ("100644", git(remote, "rev-parse", "main:first.md"), "first.md")
+    plant(remote, [first, *((mode, oid, name) for name, (mode, oid, _) in rows.items())])
+    return rows
+
+
+def test_of_a_hostile_tree_only_sound_entries_are_taken_and_the_rest_is_named(
+    tmp_path, remote, ada
+):
+    """Nothing is written elsewhere."""
+    rows = planted(remote)
     before = sorted(str(path) for path in tmp_path.rglob("*") if ".git" not in str(path))
     reasons = {one.path: one.reason for one in ada.sync().skipped}
     after = sorted(str(path) for path in tmp_path.rglob("*") if ".git" not in str(path))
@@ -116,12 +120,18 @@ def test_of_a_hostile_tree_only_sound_entries_are_taken_and_the_rest_is_named(
     assert b"injected" not in (ada.team / "MEMORY.md").read_bytes()
     assert stat.S_IMODE((ada.team / "sound.md").stat().st_mode) == 0o600
 
+
+def test_what_is_left_out_of_a_hostile_tree_stays_in_it_and_the_team_goes_on(remote, ada):
+    """Another's commit is built upon, not mended."""
+    rows = planted(remote)
+    ada.sync()
     ada.add("ada.md", "goes on")
     ada.sync()
+
     assert "ada.md" in texts(remote)
     kept = git(remote, "ls-tree", "-r", "-z", "main").split("\0")
-    assert f"120000 blob {link}\tlink.md" in kept
-    assert f"160000 commit {head}\tmodule" in kept
+    assert f"120000 blob {rows['link.md'][1]}\tlink.md" in kept
+    assert f"160000 commit {rows['module'][1]}\tmodule" in kept
 
 
 @pytest.mark.parametrize("name", [".git", "..", "../out.md", "/abs.md", ".GIT", "git~1"])

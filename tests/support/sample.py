@@ -18,6 +18,13 @@ def write_sample(path: Path) -> SessionFile:
     """Write a session of some twenty turns: two rules, a ruled-out approach, edits, a failing test, an open ask."""
     path.unlink(missing_ok=True)
     s = SessionFile(path, session=SAMPLE, cwd=ROOT)
+    _mend_the_importer(s)
+    _resume_downloads(s)
+    _fail_and_go_on(s)
+    return s
+
+
+def _mend_the_importer(s: SessionFile) -> None:
     s.user(
         "The tide importer drops the last reading of every day. Find out why and fix it, with a test. "
         "Never touch the files under data/raw/, they are the reference. Use httpx for downloads, never requests."
@@ -52,6 +59,9 @@ def write_sample(path: Path) -> SessionFile:
         tokens=33_000,
     )
     s.bash("pytest -q", "6 passed in 0.34s", tokens=35_000)
+
+
+def _resume_downloads(s: SessionFile) -> None:
     s.user(
         "Good. Do not cache whole days in memory, the Pi has 512 MB. Now the downloader: it must resume partial files."
     )
@@ -77,6 +87,9 @@ def write_sample(path: Path) -> SessionFile:
         "7c41e9d",
         tokens=46_000,
     )
+
+
+def _fail_and_go_on(s: SessionFile) -> None:
     s.bash(
         "pytest -q tests/test_download.py",
         "Exit code 1\nE   AssertionError: expected status 206, got 200\n"
@@ -112,7 +125,6 @@ def write_sample(path: Path) -> SessionFile:
         "Yes, and when the server answers 200 although we asked for a range, start over instead of appending. "
         "See https://www.rfc-editor.org/rfc/rfc9110#section-14.2"
     )
-    return s
 
 
 if __name__ == "__main__":
