@@ -109,10 +109,17 @@ def test_before_an_installation_it_names_the_command(home: Path, person: Person)
 
 @pytest.mark.parametrize(
     "text",
-    ['{"hooks": ', '{"hooks": []}', '{"hooks": {"PreCompact": [{"hooks": "x"}]}}', "[]", "\x00"],
+    [
+        '{"hooks": ',
+        '{"hooks": []}',
+        '{"hooks": {"PreCompact": [{"hooks": "x"}]}}',
+        "[]",
+        "\x00",
+        "",
+    ],
 )
 def test_a_broken_settings_file_is_named(text: str, person: Person) -> None:
-    """Broken JSON, or a shape the host would not read either."""
+    """Broken JSON, a shape the host would not read either, or what a write that was cut off leaves."""
     (person.config / "settings.json").write_text(text)
     found = faults(person)
 

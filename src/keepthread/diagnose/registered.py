@@ -81,7 +81,7 @@ def _read(where: scopes.Place, place: Place) -> Settings:
     known = manifest.of(place.state, where)
     try:
         data = settings_file.read(where.path).data
-        text = settings_parse.decode(data, where.path)[0] if data else "{}"
+        text = "{}" if data is None else settings_parse.decode(data, where.path)[0]
         document = settings_parse.parse(text, where.path)
         settings_parse.check_shape(document, where.path)
     except KeepthreadError as problem:
