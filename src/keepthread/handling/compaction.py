@@ -84,8 +84,11 @@ def _take(job: Job, task: Task, run: Run, named: str) -> Handoff:
 
 def _warmed(taken: Checkpoint, task: Task) -> Checkpoint:
     """Return what was taken, completed from the session's memory where that is warm: then no model is asked."""
+    from keepthread.handoff.kept_words import UPDATE
+
     meta = taken.handoff["meta"]
-    waits = meta["status"] == "partial" and meta["reason"] in (None, "circuit_open")
+    stands = meta["reason"] in (None, "circuit_open") or meta["engine"] == UPDATE
+    waits = meta["status"] == "partial" and stands
     if taken.refused or not waits or task.config.session_memory != "model":
         return taken
     from keepthread.memory.session.warm import warm

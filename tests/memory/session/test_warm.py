@@ -63,6 +63,22 @@ def test_after_it_the_next_compaction_counts_from_there(warm: Kept) -> None:
     assert warm.api.requests == []
 
 
+def test_a_memory_that_is_newer_than_the_last_handoff_completes_the_next_one(warm: Kept) -> None:
+    """However little was said since, as long as the API has counted enough for an extraction."""
+    compact(warm)
+    warm.talk.boundary("Earlier work on tides.")
+    warm.talk.user("Now write the docs.")
+    warm.talk.assistant("I begin with the footer.", tokens=9_000)
+    warm.grow(16_000)
+    warm.stop()
+    asked = len(warm.api.requests)
+    handoff = compact(warm)
+
+    assert asked > 0 and len(warm.api.requests) == asked
+    assert (handoff["meta"]["status"], handoff["meta"]["engine"]) == ("complete", "session-memory")
+    assert "(from the handoff" not in json.dumps([handoff["task"], handoff["next_steps"]])
+
+
 def test_a_claim_that_the_last_check_contradicts_does_not_survive_the_warm_path(kept: Kept) -> None:
     """What was true a moment ago is held against the facts of now."""
     worked = "The tests of the importer pass (pytest -q tests/test_importer.py)."

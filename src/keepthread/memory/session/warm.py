@@ -14,11 +14,12 @@ from keepthread.handoff.checkpoint import ENOUGH_NEW, new_since, note_complete, 
 from keepthread.handoff.facts.confirmations import goes_on, is_bare
 from keepthread.handoff.facts.files import touched
 from keepthread.handoff.facts.paths import Paths
-from keepthread.handoff.kept_words import said
+from keepthread.handoff.kept_words import UPDATE, said
 from keepthread.handoff.merge import complete, with_newer
 from keepthread.handoff.model import FileSummary, Handoff, ModelAnswer
 from keepthread.handoff.publish import Outlet, publish
 from keepthread.handoff.schema import validate
+from keepthread.handoff.store import read_worker
 from keepthread.handoff.update import ask_first, asked_since, by_last_check, fresh_steps
 from keepthread.handoff.wording import distinct, is_aged
 from keepthread.memory.session.model import Memory
@@ -34,7 +35,8 @@ def warm(partial: Handoff, outlet: Outlet, *, focus: str = "") -> Handoff | None
 
     It does when a model wrote the memory of this transcript, its position is on the live branch and behind the last
     compaction, fewer than 5,000 tokens came after it (with as few a complete handoff gets an update by code, too), and
-    what comes of it passes the schema and the audit as a worker's answer would.
+    what comes of it passes the schema and the audit as a worker's answer would. Where a partial updates a complete
+    handoff, the memory has to be newer than that.
 
     Args:
         partial: what code has computed for the compaction at hand.
@@ -48,6 +50,8 @@ def warm(partial: Handoff, outlet: Outlet, *, focus: str = "") -> Handoff | None
     session = partial["meta"]["session_id"]
     known = load(outlet.state, session) if outlet.state else None
     if known is None or known["form"] != "model" or not _of_this(known, partial):
+        return None
+    if partial["meta"]["engine"] == UPDATE and not _is_newer(known, outlet.state):
         return None
     reference = partial["meta"]["transcript"]
     try:
@@ -74,6 +78,14 @@ def _of_this(memory: Memory, partial: Handoff) -> bool:
         and was["size"] <= now_at["size"]
         and bool(was.get("last_uuid"))
     )
+
+
+def _is_newer(memory: Memory, state: str) -> bool:
+    """Return whether a memory says more than the session's last complete handoff."""
+    meta = memory["handoff"]["meta"]
+    last = (read_worker(state, meta["session_id"]) or {}).get("complete")
+    size = last.get("size") if isinstance(last, dict) else None
+    return isinstance(size, int) and size < meta["transcript"]["size"]
 
 
 def _news(memory: Memory, transcript: Transcript) -> Sequence[Item] | None:
@@ -135,7 +147,7 @@ def _answer(handoff: Handoff, changed: set[str]) -> ModelAnswer:
 
 def _overtaken(answer: ModelAnswer, partial: Handoff, news: Sequence[Item]) -> None:
     """Put what was asked and said since in front, and take out what a command has shown since not to work."""
-    last = partial["current_state"]["in_flight"]
+    last = "".join(_own([partial["current_state"]["in_flight"]]))
     if any(isinstance(item, Message) and item.via == "reply" for item in news) and last:
         answer["in_flight"] = f"{answer['in_flight']} Since then: {last}".strip()
         steps = [*fresh_steps(partial), *answer["next_steps"]]
