@@ -446,8 +446,8 @@ def test_show_list_names_every_session_newest_first(person: Person) -> None:
     ]
 
     assert sorted(lines) == [
-        f"{SESSION}  TIME  partial   {person.project}  {RULE[:70]}".rstrip(),
-        f"{OTHER}  TIME  partial   {person.project}  {RULE[:70]}".rstrip(),
+        f"{SESSION}  TIME  partial   {person.project}  {ASK}",
+        f"{OTHER}  TIME  partial   {person.project}  {ASK}",
     ]
 
 
@@ -476,7 +476,7 @@ def test_status_of_a_session_without_a_handoff(person: Person) -> None:
         f"Session      {SESSION}\n"
         "Handoff      none yet; the next compaction or `keepthread handoff` writes one\n"
         "Context      unknown until the next answer: it was compacted\n"
-        "Compaction   unknown until a model answers\n"
+        "Compaction   at 167,000\n"
         "Compactions  1\n"
         "Memory       none of this session yet; it is kept without a model\n"
         "Spent        0 of 20 calls in the last hour, 0.00 of 5.00 USD today\n"
