@@ -178,7 +178,7 @@ def keep_ask(steps: list[str], handoff: Handoff) -> list[str]:
     if len(asked) > _LONG_ASK or any(said["text"].strip() == asked for said in first):
         # Then it is the task itself, which the steps serve without repeating it.
         texts += [handoff["task"], handoff["current_state"]["in_flight"]]
-    if not parts or speaks_of(asked, texts):
+    if not parts or speaks_of(asked, texts) or speaks_of(ask["text"], texts):
         return steps
     quoted = cut(" ".join(ask["text"].split()), _MAX_QUOTED_ASK)
     return [f"{ANSWER_ASK}“{quoted}”", *steps][:_MAX_STEPS]

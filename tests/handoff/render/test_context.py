@@ -451,3 +451,18 @@ def test_a_session_in_which_nothing_was_asked_since_the_compaction_goes_on_with_
     handoff = make_partial(meta={"ordinal": 2}, facts={"pending_ask": None})
 
     assert "the task below goes on" in section(whole(handoff), "ask")
+
+
+@pytest.mark.parametrize(
+    ("engine", "task", "label"),
+    [
+        ("facts", "Rename the queue", "First asked in this session: "),
+        ("facts", "Rename the queue (from the handoff 2 h ago)", ""),
+        ("claude", "Rename the queue", ""),
+    ],
+)
+def test_a_task_that_was_only_computed_is_called_what_was_asked_first(engine, task, label):
+    asked = said("now move the importer")
+    handoff = make_handoff(meta={"engine": engine}, task=task, facts={"pending_ask": asked})
+
+    assert section(whole(handoff), "task") == label + task

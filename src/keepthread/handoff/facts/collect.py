@@ -133,7 +133,8 @@ def _document(base: _Collected, paths: Paths, git: Git, pins: Sequence[str]) -> 
     task = messages.task(base.items, base.earlier)
     questions = messages.open_questions(base.items)
     if base.previous is not None:
-        task = carry.task(task if messages.names_work(task) else "", base.previous) or task
+        own = task if messages.names_work(task) and not rules.only_binds(task) else ""
+        task = carry.task(own, base.previous) or task
         questions = carry.questions(
             questions, base.previous, base.now, spoken=messages.said(base.items) != []
         )

@@ -47,8 +47,8 @@ def is_substantial(message: Message) -> bool:
 
 
 def names_work(text: str) -> bool:
-    """Return whether the words of an ask say what is wanted, beyond yes, go on and rules."""
-    return not is_bare(text) and not goes_on(text) and not only_binds(text)
+    """Return whether the words of an ask say what is wanted, beyond yes and go on."""
+    return not is_bare(text) and not goes_on(text)
 
 
 def said(items: Sequence[Item]) -> list[Sourced]:
@@ -140,7 +140,11 @@ def _gone_on_with(
     if not on and not (is_bare(message.text) and not proposal):
         return []
     for _, ask in reversed(asks[:-1]):
-        if is_substantial(ask) and ask.via not in ("rejection", "approval"):
+        if (
+            ask.via not in ("rejection", "approval")
+            and is_substantial(ask)
+            and not only_binds(ask.text)
+        ):
             return [ask.text.strip()]
     return [ask["text"] for ask in before[-1:]]
 
@@ -159,7 +163,7 @@ def task(items: Sequence[Item], earlier: Sequence[Message]) -> str:
     A slash command says little of its own; it stands only where nothing better was said.
     """
     asks = [item for item in [*earlier, *items] if isinstance(item, Message) and is_ask(item)]
-    telling = [ask for ask in asks if is_substantial(ask)]
+    telling = [ask for ask in asks if is_substantial(ask) and not only_binds(ask.text)]
     best = next(
         (
             ask

@@ -20,11 +20,13 @@ from keepthread.handoff.render.words import (
     why_partial,
 )
 from keepthread.handoff.units import cut, units
+from keepthread.handoff.wording import is_aged
 
 NOTHING = "(none recorded)"
 EARLIER_ASK = "An earlier ask, perhaps still open"
 _ITEM = 400  # units of one line of prose
 _GOES_ON = "No request was typed since the last compaction: the task below goes on."
+_FIRST_ASKED = "First asked in this session: "
 _REPEATED = 120  # units of one that stands above already
 
 
@@ -143,7 +145,12 @@ def _task(handoff: Handoff, limit: int) -> str:
     pending = handoff["facts"]["pending_ask"]
     if task and pending and pending["text"].strip().startswith(task):
         return short("The pending ask above.", limit)
-    return message({"text": task, "source": ""}, min(MESSAGE, limit)) if task else ""
+    if not task:
+        return ""
+    # What code computed is what was asked first; the work may have gone on to something else since.
+    computed = handoff["meta"]["engine"] == "facts" and not is_aged(task)
+    first = _FIRST_ASKED if pending and computed else ""
+    return first + message({"text": task, "source": ""}, min(MESSAGE, limit - units(first)))
 
 
 def _pins(handoff: Handoff, limit: int) -> str:
