@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 from keepthread.engines import facts
-from keepthread.engines.model import Answer, Deadline, Engine, EngineError, Readiness, Request
+from keepthread.engines.model import Answer, Deadline, Engine, EngineError, Readiness, Request, plus
 from keepthread.engines.windows import RESERVE, Window, window_of
 
 RECOVERIES = 3
@@ -47,13 +47,12 @@ class _Spent:
     cost_usd: float | None = None
 
     def add(self, answer: Answer) -> None:
-        self.input_tokens = _sum(self.input_tokens, answer.input_tokens)
-        self.output_tokens = _sum(self.output_tokens, answer.output_tokens)
+        self.input_tokens = plus(self.input_tokens, answer.input_tokens)
+        self.output_tokens = plus(self.output_tokens, answer.output_tokens)
         self.cost(answer.cost_usd)
 
     def cost(self, usd: float | None) -> None:
-        if usd is not None:
-            self.cost_usd = (self.cost_usd or 0.0) + usd
+        self.cost_usd = plus(self.cost_usd, usd)
 
 
 class Size(NamedTuple):
@@ -198,7 +197,3 @@ def smaller(size: Size, estimated: int, error: EngineError) -> Size:
         counted = _MARGIN * target / max(error.observed_tokens or estimated, 1)
         share = counted if error.observed_tokens else min(share, counted)
     return Size(int(min(size.budget, estimated) * share), size.keep * share)
-
-
-def _sum(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one if other is None else one + other

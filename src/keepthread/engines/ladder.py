@@ -17,6 +17,7 @@ from keepthread.engines.model import (
     Outcome,
     Request,
     Rung,
+    plus,
 )
 
 # How near a rung came to an answer: the nearest failure is what its user wants to hear of.
@@ -73,9 +74,9 @@ def climb(
 
 def both(first: Outcome, second: Outcome) -> Outcome:
     """Return what an answer and its correction came to together; without a correction the answer stands."""
-    costs = [cost for cost in (first.cost_usd, second.cost_usd) if cost is not None]
     answer = second.answer or first.answer
-    return Outcome(answer, None, [*first.rungs, *second.rungs], sum(costs) if costs else None)
+    cost = plus(first.cost_usd, second.cost_usd)
+    return Outcome(answer, None, [*first.rungs, *second.rungs], cost)
 
 
 def said_of(rungs: Sequence[Rung], secrets: Sequence[str]) -> list[str]:
@@ -97,7 +98,7 @@ def _try(engine: Engine, ask: _Ask, outcome: Outcome) -> Answer | None:
         try:
             answer = _once(engine, ask)
         except EngineError as error:
-            _add_cost(outcome, error.cost_usd)
+            outcome.cost_usd = plus(outcome.cost_usd, error.cost_usd)
             wait = retry.pause(error, tries, ask.deadline.left())
             if wait is not None:
                 ask.sleep(wait)
@@ -105,7 +106,7 @@ def _try(engine: Engine, ask: _Ask, outcome: Outcome) -> Answer | None:
             _fell(outcome, engine, error, time.monotonic() - start)
             return None
         outcome.rungs.append(Rung(engine.name, "ok", time.monotonic() - start))
-        _add_cost(outcome, answer.cost_usd)
+        outcome.cost_usd = plus(outcome.cost_usd, answer.cost_usd)
         return answer
     return None
 
@@ -123,11 +124,6 @@ def _once(engine: Engine, ask: _Ask) -> Answer:
 def _fell(outcome: Outcome, engine: Engine, error: EngineError, seconds: float) -> None:
     outcome.rungs.append(Rung(engine.name, error.reason, seconds, error.detail))
     outcome.reason = _more_telling(outcome.reason, error.reason)
-
-
-def _add_cost(outcome: Outcome, cost: float | None) -> None:
-    if cost is not None:
-        outcome.cost_usd = (outcome.cost_usd or 0.0) + cost
 
 
 def _more_telling(before: str | None, now: FailureReason) -> FailureReason:

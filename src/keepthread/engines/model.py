@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 FailureReason = Literal[
     "timeout", "no_login", "rate_limit", "overload", "overflow", "bad_answer", "circuit_open", "cap"
@@ -171,3 +171,11 @@ class Outcome:
     reason: FailureReason | Literal["engine_facts"] | None
     rungs: list[Rung] = field(default_factory=list)
     cost_usd: float | None = None
+
+
+Figure = TypeVar("Figure", int, float)
+
+
+def plus(one: Figure | None, other: Figure | None) -> Figure | None:
+    """Return the sum of two figures, either of which may be unknown (None)."""
+    return other if one is None else one if other is None else one + other
