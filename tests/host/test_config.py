@@ -130,7 +130,9 @@ def test_a_bad_value_keeps_the_default_and_is_named(tmp_path: Path, name: str, t
 
     assert getattr(config, name.lower()) == getattr(Config(), name.lower())
     assert config.engine == "facts"
-    assert len(config.problems) == 1
+    assert len(config.problems) == 1 + (
+        name in ("DISABLE", "OFF_PROJECTS")
+    )  # what keeps to oneself
     assert f"KEEPTHREAD_{name} in {tmp_path}/.env is " in config.problems[0]
     assert "its default is used" in config.problems[0]
     assert len(config.problems[0]) < 300 + len(str(tmp_path))
@@ -205,6 +207,9 @@ def test_a_file_that_cannot_be_read_is_said_and_nobody_is_asked(
         "KEEPTHREAD_ENGINE: facts",
         "KEEPTHREAD_DISABLE=yes, please",
         "KEEPTHREAD_LOCAL_ONLY_PROJECT=/secret",
+        "KEEPTHREAD_OFF_PROJECTS=$WORK/secret",
+        "KEEPTHREAD_OFF_PROJECTS=~/{secret,private}",
+        'KEEPTHREAD_OFF_PROJECTS=["~/secret"]',
         "KEEPTHREAD_MODEL='opus\nKEEPTHREAD_ENGINE=facts\nOTHER='x'",
     ],
 )
@@ -407,6 +412,11 @@ def test_how_many_turns_an_engine_is_told_is_its_own(tmp_path: Path) -> None:
         ("/a:/home/ada/secret", "/home/ada/secret", True),
         ("/a;~/secret", "/home/ada/secret", True),
         ("/a, b, ~/x", "/srv/b/c", True),
+        ("$HOME/secret", "/home/ada/secret", True),
+        ("${HOME}", "/home/ada/secret", True),
+        ("/a ~/secret", "/home/ada/secret", True),
+        ("/a b/c", "/a b/c/d", True),
+        ("/srv/$x", "/srv/$x/y", True),
         ("/a", "/ab", False),
     ],
 )
@@ -421,3 +431,13 @@ def test_folders_are_read_as_widely_as_they_can_be_meant(
     assert config.problems == ()
     assert inside_any(project, config.off_projects) is is_meant
     assert config.local_only_projects == config.off_projects
+
+
+def test_without_home_a_tilde_is_the_home_that_the_system_knows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hook may be started without it; "~/secret" is never "/secret"."""
+    monkeypatch.setattr(variables, "home_of_user", lambda: "/home/ada")
+
+    (tmp_path / ".env").write_text("KEEPTHREAD_OFF_PROJECTS=~/secret\n")
+    assert load({}, str(tmp_path)).off_projects == ("/home/ada/secret",)

@@ -27,7 +27,7 @@ def config_dir(env: Mapping[str, str], system: str = sys.platform) -> str:
                 f"CLAUDE_CONFIG_DIR is a relative path: {named!r}", "Set it to an absolute path."
             )
         return os.path.normpath(named)
-    home = platforms.home(env, system) or _home_of_user()
+    home = platforms.home(env, system) or home_of_user()
     if not os.path.isabs(home) or not os.path.isdir(home):
         raise KeepthreadError(
             f"There is no home folder {home!r}", "Set HOME or CLAUDE_CONFIG_DIR to a folder."
@@ -35,7 +35,8 @@ def config_dir(env: Mapping[str, str], system: str = sys.platform) -> str:
     return os.path.join(home, ".claude")
 
 
-def _home_of_user() -> str:
+def home_of_user() -> str:
+    """Return the home folder that the system knows of this user, "" when it knows none."""
     # Not os.path.expanduser: an empty HOME makes "~" the root of the file system.
     try:
         import pwd

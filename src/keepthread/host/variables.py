@@ -8,13 +8,17 @@ import re
 from collections.abc import Callable, Mapping
 
 from keepthread import platforms
+from keepthread.host.locations import home_of_user
 
 Value = str | int | float | bool | tuple[str, ...]
 Reader = Callable[[str, Mapping[str, str]], Value]
 
 SOURCES = ("startup", "resume", "clear", "compact", "fork")  # the host's, of SessionStart
 _TRUE = ("1", "true", "yes", "on")
-_BETWEEN = r"[,;]" if os.pathsep == ";" else r"[,;]|:(?=[/~])"
+_BETWEEN = r"[,;]" if os.pathsep == ";" else r"[,;]|:(?=[/~])|\s(?=[/~])"
+_HOME = re.compile(r"(?:~|\$HOME|\$\{HOME\}|%USERPROFILE%)(?=[/\\]|$)")
+# Not read here, so that it cannot be told what was meant: other variables, a list in JSON, what no folder holds.
+_UNREAD = re.compile(r"[\x00-\x1f\x7f]|^(?:[$%!]|\[\")")
 _FALSE = ("0", "false", "no", "off")
 # What names an endpoint of the user's own choosing: KEEPTHREAD_<NAME>_BASE_URL and the like.
 _ENDPOINT = ("_base_url", "_api_key", "_model", "_ca_bundle", "_num_ctx", "_command", "_price")
@@ -135,12 +139,14 @@ def _turns(text: str, _env: Mapping[str, str]) -> tuple[str, ...]:
 def _folders(text: str, env: Mapping[str, str]) -> tuple[str, ...]:
     # Read as widely as it can be meant: what its user wanted left alone must not be dropped for a slip. A folder that
     # is not absolute is meant wherever it lies, and a list may be written as PATH is.
-    home = platforms.home(env)
+    home = platforms.home(env) or home_of_user()
     found = []
-    for part in (one.strip() for one in re.split(_BETWEEN, text)):
-        folder = home + part[1:] if part == "~" or part.startswith(("~/", "~\\")) else part
-        if re.search(r"[\x00-\x1f\x7f]", folder):
-            raise BadValueError("folders, with commas between, are expected")
+    for part in (one.strip().strip("\"'") for one in re.split(_BETWEEN, text)):
+        named = _HOME.match(part)
+        rest = part[named.end() :] if named else part
+        folder = home + rest if named else part
+        if _UNREAD.search(rest) or rest.count("{") != rest.count("}"):
+            raise BadValueError("folders, written out or with ~, commas between, are expected")
         if part and not os.path.isabs(folder):
             folder = os.path.join(os.path.abspath(os.sep), "**", folder)
         if part:
