@@ -176,6 +176,11 @@ def test_random_letters_are_known_elsewhere_too_and_words_are_not():
         f"db:\n  password: |\n    {KEY}\n  port: 1\n",
         f"secret key\nRW{letters(90)}{KEY}\n",
         f"db:5432:tides:ada:{KEY}\n",
+        f"ada:{KEY}@db.example:5432/tides",
+        f"impdp system/{KEY}@pdb1 directory=x",
+        f"CONNECT scott/{KEY}@orcl",
+        f"<password>\n {KEY}\n</password>",
+        f'name="password"\r\n\r\n{KEY}\r\n--',
         f"x.org\tTRUE\t/\tTRUE\t0\tSID\t{KEY}\n",
     ],
 )

@@ -48,7 +48,9 @@ def _connected(match: re.Match[str]) -> bool:
     )
     after = match.string[match.end() : match.end() + 100]
     plain = (
-        before in ("", "SQL>", "+") or re.match(r"[\w.-]{0,80}:[0-9]{2,5}[/:]", after) is not None
+        before in ("", "SQL>", "+")
+        or match.group().startswith("CONN")
+        or re.match(r"[\w.-]{0,80}:[0-9]{2,5}[/:]", after) is not None
     )
     return plain and _given(match)
 

@@ -23,7 +23,7 @@ _COMMON = frozenset(
     (
         "--", "http", "fd", "zip", "7z", "config", "vars", "passwd", "@", "env ", "set -", "setx ", "setenv ", "--arg",
         "conn ", "connect ", "sql ", "phrase", "code=", "appid=", "pw =", "rar e ",
-        "rar a ", "sqlcl ", "impdp ", "expdp ", "sqlldr ", "rman ", "mc config", "psexec", "rdesktop", "schtasks",
+        "rar a ", "mc config",
     )
 )  # fmt: skip
 _OWN = (
@@ -46,15 +46,14 @@ _KEYWORDS = {word for rule in (*TOLD, *GIVEN, *_LINED) for word in rule.keywords
     *_OWN
 }
 _HINTS = tuple(sorted(w for w in _KEYWORDS if not any(o != w and o in w for o in _KEYWORDS)))
-# What these look at may stand on several lines.
+# What these look at may stand on several lines, or bears no word that would not stand in nearly every line.
 _WIDE = tuple(
     rule
-    for rule in (*FORMED, *TOLD, *FILED)
+    for rule in (*FORMED, *TOLD, *GIVEN, *FILED)
     if rule.name in ("netrc", "kubernetes-secret")
-    or rule.keywords == ("kty",)
-    or (rule.name == "private-key" and "secret key\n" in rule.keywords)
+    or {"kty", "secret key\n", "</key>", "@", "connect "}.intersection(rule.keywords)
 )
-_BLOCK = re.compile(r"[|>][0-9+-]{0,2}[ \t]{0,8}\r?$")  # a value of YAML begins on the next line
+_BLOCK = r"(?:[|>][0-9+-]{0,2}[ \t]{0,8}\r?|[\"']\r)$"  # the value begins below, as in YAML, or after an empty line
 _AROUND = 200  # characters
 _SHORTEST = 6
 _JUMBLED = 12
@@ -96,7 +95,7 @@ def exposed(texts: Iterable[str], members: Iterable[object] = ()) -> list[str]:
 
 
 def _on_lines(text: str) -> Iterator[str]:
-    lower = text.lower() if "\n" in text else ""
+    lower = text.lower()
     for rule in _WIDE:
         if any(keyword in lower for keyword in rule.keywords):
             for start, end in rule.spans(text, 0, len(text)):
@@ -137,15 +136,15 @@ def _windows(text: str) -> Iterator[str]:
     """Yield the stretches of lines around whatever hints at a secret, each once."""
     lower = text.lower()
     if len(lower) != len(text):  # some letters grow when they are lowered, and places move
-        lower = text
+        lower = "".join(c.lower() if c.isascii() else c for c in text)
     done = 0
     for place in sorted(_places(lower)):
         if place < done:
             continue
         start = max(text.rfind("\n", 0, place) + 1, place - _AROUND)
         line_end = text.find("\n", place)
-        if line_end >= 0 and _BLOCK.search(text, start, line_end):
-            line_end = text.find("\n", line_end + 1)
+        if line_end >= 0 and re.search(_BLOCK, text[max(start, line_end - 16) : line_end]):
+            line_end = text.find("\n", text.find("\n", line_end + 1) + 1)
         end = min(line_end if line_end >= 0 else len(text), place + _AROUND)
         yield text[start:end]
         done = end
