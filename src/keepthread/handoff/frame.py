@@ -69,12 +69,17 @@ _HOST_TAGS = frozenset(
         "retrieval": "status",
         "extremely": "important",
         "ci-monitor": "event",
+        "start-of": "turn image",
+        "end-of": "turn image",
     }.items()
     for tail in tails.split()
 )
 # Those the host itself writes with "_"; others spelled so are types in code when they follow a word.
 _UNDERSCORED = frozenset(
-    ("ide-opened-file", "ide-selection", "function-calls", "function-results", "tool-use-error")
+    (
+        *("ide-opened-file", "ide-selection", "function-calls", "function-results"),
+        *("tool-use-error", "start-of-turn", "end-of-turn"),
+    )
 )
 _HOST_BEGINNINGS = ("claude-", "keepthread-", "anthropic-", "anthropic:", "antml:")
 _HOST_ENDINGS = ("-hook", "-reminder", "-context", "-notification")
@@ -83,6 +88,8 @@ _SPEAKERS = frozenset(("system", "SYSTEM", "human", "HUMAN", "assistant", "ASSIS
 # Line ends count as spaces: whoever puts the text on one line later must not make a tag of it.
 _TAG = re.compile(r"<\s{0,8}/?\s{0,8}([A-Za-z][\w:.-]{0,80})")
 _TAG_CLOSES = re.compile(r"\s{0,8}>|\s(?:reminder|message|prompt|notification|instruction)")
+# Where a turn begins and ends in the text a local model reads: <|im_start|>, and with wide bars.
+_TURN = re.compile(r"<([|\uff5c][\w\u2581./-]{2,40}[|\uff5c])>")
 _TAG_END = re.compile(r"[^<>]{0,200}>")
 _SPEAKER = re.compile(
     r"^[ \t]*(?:\*\*|__)?(?:Human|HUMAN|Assistant|ASSISTANT|System|SYSTEM)(?:\*\*|__)?[ \t]*:",
@@ -120,7 +127,7 @@ def defuse(text: str) -> str:
     """
     if not _SUSPECT.search(text):
         return text
-    text = _visible(text)
+    text = _TURN.sub("‹\\1›", _visible(text))
     folded = _folded(text)
     if "<" in folded:
         text = _without_tags(text, folded)
