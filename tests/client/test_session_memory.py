@@ -232,7 +232,7 @@ def sessions(client: Client) -> list[str]:
 
 def ended(client: Client, session: str) -> None:
     """Wait until a model's memory of the session is stored."""
-    for _ in range(600):
+    for _ in range(3600):
         if "model" in state(client, session) and state(client, session)["state"] == "done":
             return
         time.sleep(0.05)

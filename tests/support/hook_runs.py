@@ -308,8 +308,8 @@ def typed(path: Path) -> list[str]:
     return found
 
 
-def until(true: Callable[[], bool], seconds: float = 60) -> None:
-    """Wait until something holds; a machine under load gets a minute."""
+def until(true: Callable[[], bool], seconds: float = 180) -> None:
+    """Wait until something holds; a machine under load gets three minutes."""
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it never came to be"
