@@ -166,7 +166,7 @@ class FakeApi:
             self._rules.clear()
             self.requests.clear()
 
-    def wait(self, match: Match, seconds: float = 60.0, *, count: int = 1) -> list[Request]:
+    def wait(self, match: Match, seconds: float = 180.0, *, count: int = 1) -> list[Request]:
         """Return the requests that match as soon as there are `count` of them.
 
         Raises:

@@ -59,7 +59,7 @@ class Terminal:
         self._read(1.0)  # what arrives together with the text would be part of it
         os.write(self._fd, b"\r")
 
-    def wait(self, text: str, seconds: float = 60.0) -> str:
+    def wait(self, text: str, seconds: float = 180.0) -> str:
         """Return what was shown so far, blanks left out, as soon as `text` (blanks left out) is in it.
 
         Raises:
