@@ -15,10 +15,11 @@ Reader = Callable[[str, Mapping[str, str]], Value]
 
 SOURCES = ("startup", "resume", "clear", "compact", "fork")  # the host's, of SessionStart
 _TRUE = ("1", "true", "yes", "on")
-_BETWEEN = r"[,;]" if os.pathsep == ";" else r"[,;]|:(?=[/~])|\s(?=[/~])"
+_BETWEEN = r"[,;]|\s(?=[~$%]|[A-Za-z]:[\\/])" if os.pathsep == ";" else r"[,;]|[:\s](?=[/~$])"
 _HOME = re.compile(r"(?:~|\$HOME|\$\{HOME\}|%USERPROFILE%)(?=[/\\]|$)")
-# Not read here, so that it cannot be told what was meant: other variables, a list in JSON, what no folder holds.
-_UNREAD = re.compile(r"[\x00-\x1f\x7f]|^(?:[$%!]|\[\")")
+# Not read here, so that it cannot be told what was meant: other variables, a user's home that there is not, a list in
+# brackets, what no folder holds.
+_UNREAD = re.compile(r"[\x00-\x1f\x7f]|\$[A-Z{(]|%[A-Z]+%|^(?:[$%!~]|[\[(<=][\"'~/$])")
 _FALSE = ("0", "false", "no", "off")
 # What names an endpoint of the user's own choosing: KEEPTHREAD_<NAME>_BASE_URL and the like.
 _ENDPOINT = ("_base_url", "_api_key", "_model", "_ca_bundle", "_num_ctx", "_command", "_price")
@@ -140,11 +141,12 @@ def _folders(text: str, env: Mapping[str, str]) -> tuple[str, ...]:
     # Read as widely as it can be meant: what its user wanted left alone must not be dropped for a slip. A folder that
     # is not absolute is meant wherever it lies, and a list may be written as PATH is.
     home = platforms.home(env) or home_of_user()
+    text = text.replace("\\ ", " ") if os.sep == "/" else text  # as a shell is told of a blank
     found = []
     for part in (one.strip().strip("\"'") for one in re.split(_BETWEEN, text)):
         named = _HOME.match(part)
-        rest = part[named.end() :] if named else part
-        folder = home + rest if named else part
+        rest = part[named.end() :] if named else os.path.expanduser(part)  # ~name
+        folder = home + rest if named else rest
         if _UNREAD.search(rest) or rest.count("{") != rest.count("}"):
             raise BadValueError("folders, written out or with ~, commas between, are expected")
         if part and not os.path.isabs(folder):
