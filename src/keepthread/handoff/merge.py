@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import cast
 
 from keepthread.handoff.facts.rules import only_binds
-from keepthread.handoff.facts.withdrawn import is_withdrawn, subjects
+from keepthread.handoff.facts.withdrawn import all_taken_back, is_withdrawn
 from keepthread.handoff.kept_words import earlier
 from keepthread.handoff.kept_words import said as typed_then
 from keepthread.handoff.model import (
@@ -236,7 +236,7 @@ def _joined_rules(first: Sequence[Sourced], second: Sequence[Sourced]) -> list[S
     What the first list takes back is not brought in again by the second.
     """
     kept: list[Sourced] = []
-    taken = subjects(entry["text"] for entry in first)
+    taken = all_taken_back(entry["text"] for entry in first)
     for rule in [*first, *(entry for entry in second if not is_withdrawn(entry["text"], taken))]:
         held = [entry["text"] for entry in kept if len(entry["text"]) <= 600]
         if rule["text"].strip() and not any(_within(rule["text"], text) for text in held):

@@ -32,6 +32,7 @@ from tests.handoff.facts.test_rules import found
         "コミットメッセージは英語で",
         "pas d'emojis",
         "sin emojis",
+        "sin comentarios",
         "nada de emojis",
         "sem emojis",
         "niente emoji",
@@ -78,6 +79,9 @@ def test_a_rule_in_so_few_words_that_none_binds_is_a_rule(text: str):
         "keep working on it",
         "follow up with the tests",
         "no such file or directory",
+        "sans le patch ça plante",
+        "sin el parche falla",
+        "エラーなし",
     ],
 )
 def test_what_only_has_the_form_of_a_terse_rule_is_none(text: str):

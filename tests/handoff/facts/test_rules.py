@@ -26,6 +26,7 @@ def found(*texts: str) -> list[str]:
         "use ruff instead of flake8",
         "no new dependencies please",
         "make sure to keep the public API as is",
+        "whenever you change the API, update the docs",
         "Stop mocking the database.",
         "Only edit files below src/",
         "we never push to main",
@@ -95,6 +96,12 @@ def test_of_a_long_message_only_the_sentences_that_bind_are_kept():
     )
 
     assert found(text) == ["Never change the public signature of read_rows."]
+
+
+def test_what_is_to_be_remembered_is_a_rule_in_a_long_message_too():
+    text = "The importer reads the file line by line. " * 6 + "Remember to run the formatter."
+
+    assert found(text) == ["Remember to run the formatter."]
 
 
 def test_a_sentence_that_points_back_is_kept_with_the_one_before_it():

@@ -27,6 +27,9 @@ from tests.handoff.facts.test_rules import found
         ("绝对不要修改数据库", "忘掉关于数据库的规则"),
         ("マイグレーションは絶対に変更しないで", "マイグレーションのルールは忘れて"),
         ("데이터베이스를 수정하지 마", "데이터베이스 규칙은 무시해"),
+        ("Never use curl.", "the curl ban doesn't apply any more"),
+        ("Never use curl.", "curl is ok to use again"),
+        ("Benutze niemals curl.", "curl ist wieder erlaubt"),
     ],
 )
 def test_a_rule_that_was_taken_back_gives_way_to_the_words_that_do_so(rule: str, words: str):
@@ -50,6 +53,13 @@ def test_a_rule_that_was_taken_back_gives_way_to_the_words_that_do_so(rule: str,
         ("Never raise the rate limit.", "drop the rate limit check from the tests"),
         ("Never delete a user without asking.", "the user is allowed now, check the login"),
         ("main() must never return None", "you may push to main after all"),
+        ("Don't touch the auth module.", "auth is okay again"),
+        ("Benutze niemals curl.", "curl ist wieder ok"),
+        ("Always use the staging API.", "you can use the staging API again"),
+        ("Never commit to main without asking.", "you may commit this to main after all"),
+        ("Never use mocks in tests.", "ignore what I said about mocks in tests/e2e"),
+        ("Never use curl.", "ignore my curl rule for now"),
+        ("Never skip tests.", "you can skip to the tests section after all"),
     ],
 )
 def test_a_rule_stays_when_its_user_speaks_of_something_else(rule: str, words: str):

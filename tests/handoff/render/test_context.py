@@ -438,13 +438,14 @@ def test_a_failed_check_is_told_once_in_the_state():
 
 
 def test_words_that_were_taken_back_are_not_among_the_earlier_messages():
-    typed = [said("never use curl"), said("what is in the footer?", 2)]
+    ask = said("Fix the curl call in deploy.sh. It hangs behind the proxy.", 2)
+    typed = [said("never use curl"), ask]
     handoff = make_partial(
         constraints={"rules": [said("forget what I said about curl", 3)]},
         facts={"user_messages": typed},
     )
 
-    assert section(whole(handoff), "messages") == "- what is in the footer?"
+    assert section(whole(handoff), "messages") == f"- {ask['text']}"
 
 
 def test_a_session_in_which_nothing_was_asked_since_the_compaction_goes_on_with_its_task():

@@ -47,18 +47,19 @@ _NOTHING = (
     r"|cambios|doutes?|dudas?|dúvidas?|dubbi\w*|twijfel|fouten|wijzigingen|result\w*|résultats?|ergebnis\w*"
     r"|unterschied\w*|wirkung|erfolg"
     r"|éxito|success|effe[ck]t\w*|efecto|antwort|réponse|respuesta|risposta|antwoord|eile|prisa|pressa|fretta|haast"
-    r"|comentarios|gracias"
+    r"|gracias"
     r"|проблем\w*|понятия|сомнени\w+|ошибок|изменени\w+|błęd\w+|problemu|问题|變化|变化|反应|效果|luck|clue|doubt|rush|hurry)\b"
 )
 _WITHOUT = lazy(
     _LEAD
-    + r"(?:(?:(?:without(?!.*\b(?:it|this|they|works?|starts?|runs?|fails?)\b)|ohne|kein(?:e[nrms]?)?|sans|pas\s+de"
+    + r"(?!.*\b(?:works?|starts?|runs?|fails?|geht|läuft|klappt|funktioniert|plante|marche|fonctionne|falla|funciona"
+    r"|funziona|werkt|działa|работает|падает|gefunden)\b)(?:(?:(?:without(?!.*\b(?:it|this|they)\b)|ohne|kein(?:e[nrms]?)?|sans|pas\s+de"
     r"|aucune?|sin|nada\s+de|ningun[oa]?s?|sem|nenhum\w*"
     r"|senza|niente|nessun[oa]?"
     r"|zonder|geen|bez|żadn\w+|без|никаких|ніяких|жодн\w+|utan|inga|ingen|uten|uden|ilman|fără|tanpa|không\s+dùng"
     r"|不带|不帶)\s*"
     r"|(?:pas|plus)\s+d[’'])(?!\s*" + _NOTHING + r")\w.*"
-    r"|.*\w\s*(?:なし|無し|ナシ|抜き)(?:で|でお願いします|にして)?\W*|.*\w\s*(?:없이|빼고)\W*|.*\w\s+(?:yok|olmasın|istemiyorum)\W*)$",
+    r"|(?!.*(?:問題|エラー|異常|変更|変化|出力|結果|反応|効果)\s*(?:なし|無し)).*\w\s*(?:なし|無し|ナシ|抜き)(?:で|でお願いします|にして)?\W*|.*\w\s*(?:없이|빼고)\W*|.*\w\s+(?:yok|olmasın|istemiyorum)\W*)$",
     re.IGNORECASE | re.DOTALL,
 )
 # "file not found" has the form too.

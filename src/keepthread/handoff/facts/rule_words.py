@@ -37,8 +37,8 @@ _NOT_ORDERS = lazy(
     re.IGNORECASE,
 )
 _ENGLISH = lazy(
-    r"""\b(?:never|always|from\s+now\s+on|going\s+forward|from\s+here\s+on|in\s+(?:the\s+)?future,|remember\s+(?:to"
-    r"|that|not)|keep\s+in\s+mind
+    r"""\b(?:never|always|from\s+now\s+on|going\s+forward|from\s+here\s+on|in\s+(?:the\s+)?future,
+    |remember\s+(?:to|that|not)|keep\s+in\s+mind
     |make\s+sure|be\s+sure\s+to|ensure|must(?:n[’']t)?|do\s+not|don[’']?t|no\s+more|avoid|refrain|stop\s+\w+ing|quit\s+\w+ing
     |under\s+no\s+circumstances|at\s+all\s+times|every\s+time|each\s+time|without\s+(?:asking|my\s+\w+)|unless\s+i
     |ask\s+(?:me\s+)?(?:first|before)|let\s+me\s+(?:review|approve|check|see|confirm|read|sign)\b.{1,80}\b(?:before|first)|before\s+(?:you\s+)?(?:commit|push|delet|merg|deploy|releas)\w*
@@ -51,8 +51,8 @@ _ENGLISH = lazy(
 )
 # Said of one piece of work as often as of all: a rule in a short message, not in a long one.
 _ENGLISH_MILD = lazy(
-    r"""\b(?:instead(?:\s+of)?|rather\s+than|prefer(?:ably)?|i[’']d\s+(?:rather|prefer)|remember|whenever"
-    r"|no\s+longer|no\s+need\s+to|not\s+\w+\s+but
+    r"""\b(?:instead(?:\s+of)?|rather\s+than|prefer(?:ably)?|i[’']d\s+(?:rather|prefer)|remember|whenever
+    |no\s+longer|no\s+need\s+to|not\s+\w+\s+but
     |without\s+(?:changing|touching|breaking|using|adding)|until\s+i|before\s+(?:you\s+)?(?:edit|chang|mak|start|propos|provid)\w*
     |can(?:not|[’']t)\s+(?:use|change|touch|edit|modify|break)|need\s+to\s+(?:always|never)|i\s+(?:want|need|expect)\s+(?:you|all|every|the|it)|i\s+(?:don[’']?t|do\s+not)\s+like
     |only\s+(?:for|in|after|if|when|with|the|on)|keep\s+.{1,60}(?:simple|short|minimal)|keep\s+it|follow\s+(?:the|our|my|these|this)|by\s+default|better\s+not\s+to|at\s+most|at\s+least|treat\s+.{1,40}\s+as|required|critical|crucial)\b""",

@@ -28,7 +28,7 @@ from keepthread.handoff.facts.text import (
     source,
     units,
 )
-from keepthread.handoff.facts.withdrawn import is_withdrawn, subject, takes_back
+from keepthread.handoff.facts.withdrawn import Taken, is_withdrawn, taken_back, takes_back
 from keepthread.handoff.model import Sourced
 from keepthread.transcript.model import Item, Message
 from keepthread.transcript.wording import is_local_command
@@ -94,7 +94,7 @@ def rules(
     later is left out.
     """
     found: list[_Rule] = []
-    withdrawn: list[tuple[int, frozenset[str]]] = []
+    withdrawn: list[tuple[int, Taken]] = []
     order = 0
     last: Item | None = None
     for item in [*earlier, *items]:
@@ -102,7 +102,7 @@ def rules(
             order += 1
             found += _in_message(item, order, corrects=_after_refusal(last))
             withdrawn += (
-                (order, subject(each))
+                (order, taken_back(each))
                 for each in all_sentences(item.text[:_READ])
                 if takes_back(each)
             )
@@ -117,14 +117,12 @@ def rules(
     kept: dict[str, Sourced] = {}
     for rule in found:
         kept.setdefault(_key(rule.text), {"text": rule.text, "source": rule.source})
-    return _bounded(
-        _withoutall_sentences(list(kept.values())), {_key(rule["text"]) for rule in previous}
-    )
+    return _bounded(_without_parts(list(kept.values())), {_key(rule["text"]) for rule in previous})
 
 
-def _standing(rule: _Rule, withdrawn: Sequence[tuple[int, frozenset[str]]]) -> list[_Rule]:
+def _standing(rule: _Rule, withdrawn: Sequence[tuple[int, Taken]]) -> list[_Rule]:
     """Return the rule, or of one that was taken back in part the sentences that still bind."""
-    later = [meant for order, meant in withdrawn if order > rule.order and meant]
+    later = [taken for order, taken in withdrawn if order > rule.order]
     parts = all_sentences(rule.text) if later else []
     kept = [part for part in parts if not is_withdrawn(part, later)]
     if len(kept) == len(parts):
@@ -323,7 +321,7 @@ def _key(text: str) -> str:
     return "".join(character for character in text.casefold() if character.isalnum()) or text
 
 
-def _withoutall_sentences(found: list[Sourced]) -> list[Sourced]:
+def _without_parts(found: list[Sourced]) -> list[Sourced]:
     """Leave out a rule that stands word for word within another, shorter than 600 characters."""
     keys = [f" {' '.join(_WORD.findall(entry['text'].casefold()))} " for entry in found]
     return [

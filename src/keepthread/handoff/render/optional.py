@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from keepthread.handoff.facts.withdrawn import is_withdrawn, subjects
+from keepthread.handoff.facts.rules import only_binds
+from keepthread.handoff.facts.withdrawn import all_taken_back, is_withdrawn
 from keepthread.handoff.kept_words import said
 from keepthread.handoff.model import Handoff
 from keepthread.handoff.render.names import by_name, name_lines
@@ -128,11 +129,12 @@ def _names(handoff: Handoff, limit: int, above: str) -> str:
 
 def _messages(handoff: Handoff, limit: int, above: str) -> str:
     typed = said(handoff["facts"]["user_messages"])
-    taken = subjects(rule["text"] for rule in handoff["constraints"]["rules"])
+    taken = all_taken_back(rule["text"] for rule in handoff["constraints"]["rules"])
     newest = [
         each
         for each in reversed(typed[-60:])
-        if each["text"].strip() and not is_withdrawn(each["text"], taken)
+        if each["text"].strip()
+        and not (only_binds(each["text"]) and is_withdrawn(each["text"], taken))
     ]
     # The ask and the task stand above, with more of them than would stand here.
     shown = (
