@@ -48,6 +48,7 @@ class _Target(NamedTuple):
     path: str
     session: str
     project: str
+    cwd: str  # where the session is at work; it may be gone
 
 
 def make(wish: Wish, env: Mapping[str, str], cwd: str) -> Handoff:
@@ -68,6 +69,7 @@ def make(wish: Wish, env: Mapping[str, str], cwd: str) -> Handoff:
     if wish.transcript:
         outlet = outlet._replace(state="")
     target = _target(wish, env, folder, cwd)
+    env = {**env, "PWD": target.cwd}  # what is local there stays so, wherever its user stands
     note = wish.note or (take_note(outlet.state, target.session) if outlet.state else "")
     alone = config.engine == "facts"
     kept = pins.load(outlet.state, target.project, target.session).all() if outlet.state else []
@@ -108,7 +110,7 @@ def _target(wish: Wish, env: Mapping[str, str], folder: str, cwd: str) -> _Targe
             raise KeepthreadError(
                 f"There is no transcript {wish.transcript!r}", "Name a .jsonl file of the host."
             )
-        return _Target(path, wish.session or _session_of(path), _project_of(path))
+        return _elsewhere(path, wish.session)
     own = env.get("CLAUDE_CODE_SESSION_ID", "")
     session = wish.session or own
     if session:
@@ -127,20 +129,22 @@ def _target(wish: Wish, env: Mapping[str, str], folder: str, cwd: str) -> _Targe
             f"There is no transcript of the project {cwd!r}",
             "Run it in the folder in which the session was started, or name one with --session ID.",
         )
-    project = _project_of(path) if elsewhere else project_root(env, cwd)
-    return _Target(path, session or _session_of(path), project)
+    if elsewhere:
+        return _elsewhere(path, session)
+    return _Target(path, session or _session_of(path), project_root(env, cwd), cwd)
 
 
 def _session_of(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]
 
 
-def _project_of(path: str) -> str:
-    """Return the project of a transcript, "" when its folder is not on this machine."""
+def _elsewhere(path: str, session: str) -> _Target:
+    """Return what a transcript says of its own place; its project is "" when the folder is not on this machine."""
     try:
-        return project_root({}, "", read_transcript(path).cwd)
+        cwd = read_transcript(path).cwd
     except (KeepthreadError, OSError):
-        return ""  # taking the handoff will say so
+        cwd = ""  # taking the handoff will say so
+    return _Target(path, session or _session_of(path), project_root({}, "", cwd), cwd)
 
 
 class Pinned(NamedTuple):

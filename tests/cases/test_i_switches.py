@@ -96,6 +96,22 @@ def test_i10_a_local_project_stays_one_whatever_the_repositorys_variable_says(
     assert claude.calls == []
 
 
+def test_i10_a_session_in_a_local_folder_of_a_repository_is_told_to_nobody_from_elsewhere(
+    world, claude: FakeClaude
+):
+    claude.answer(ANSWER)
+    (world.project / "private").mkdir()
+    world.variables(LOCAL_ONLY_PROJECTS=str(world.project / "private"))
+    session = world.session()
+    session.cwd = str(world.project / "private")
+    session.user("and this")
+    env = world.env(**claude.env(world.home, KEEPTHREAD_ENGINE=""))
+    command = [sys.executable, "-I", "-m", "keepthread", "handoff", "--session", SESSION]
+    subprocess.run(command, env=env, cwd="/", stdout=subprocess.DEVNULL, check=True, timeout=60)
+    assert world.handoff()["meta"]["project"] == str(world.project)
+    assert claude.calls == []
+
+
 def test_i10_a_local_project_is_local_for_the_memory_too(world, claude: FakeClaude):
     claude.answer(ANSWER)
     other = world.folder / "other"
