@@ -232,6 +232,20 @@ def piped(system: str, **env: str) -> bytes:
     return raw.getvalue()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names are UTF-8 in any locale")
+@pytest.mark.parametrize(("system", "encoding"), [("linux", "utf-8"), ("win32", "ascii")])
+def test_a_process_starts_again_for_utf8_where_it_can_be_replaced(
+    system: str, encoding: str
+) -> None:
+    """PYTHONLEGACYWINDOWSFSENCODING overrules the UTF-8 mode: there it would start again without end."""
+    code = "import sys; from keepthread.platforms import speak_utf8; "
+    code += f"speak_utf8({system!r}); print(sys.getfilesystemencoding(), sys.stdin.read())"
+    env = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, env=env, input=b"all of it", capture_output=True, timeout=60)
+    assert done.stdout.split(maxsplit=1) == [encoding.encode(), b"all of it\n"], done.stderr
+
+
 def test_what_goes_through_a_pipe_on_windows_is_utf8() -> None:
     """The host and every program that reads JSON expect it; a code page would lose half of the text."""
     assert piped("win32").decode() == "naïve — 日本"

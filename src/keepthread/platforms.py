@@ -19,14 +19,14 @@ _ENDINGS = (".exe", ".com", ".cmd", ".bat")
 _LONGEST = 248  # characters: 260 with a NUL, and a folder leaves room for a name of 8.3
 
 
-def speak_utf8() -> None:
+def speak_utf8(system: str = sys.platform) -> None:
     """Start this process again in Python's UTF-8 mode where the locale is another: the host speaks UTF-8.
 
     Else a file that is named in an event would not be found, and a path of this process would be written down garbled.
     Streams of a terminal keep the locale's encoding.
     """
-    if sys.getfilesystemencoding() == "utf-8" or not sys.executable:
-        return
+    if sys.getfilesystemencoding() == "utf-8" or not sys.executable or system == "win32":
+        return  # Windows replaces no process: whoever waits for this one would not wait for the other
     env = {"PYTHONIOENCODING": sys.stdout.encoding if sys.stdout else "utf-8", **os.environ}
     command = [sys.executable, "-X", "utf8", *sys.orig_argv[1:]]
     try:
