@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from keepthread.handoff.alive import stamp
 from keepthread.host.locations import session_dir
 from tests.support.hook_runs import ROOT
 
@@ -254,6 +255,22 @@ def test_a_purge_ends_what_is_at_work_and_leaves_nothing(desk: Desk, name: str) 
         at_work.stdout.close()
 
     assert list(desk.config.iterdir()) == []
+
+
+def test_a_purge_ends_no_process_that_may_be_another_s(desk: Desk) -> None:
+    """As on macOS and Windows: a worker that was killed left a number behind, and who bears it now is not told."""
+    desk.run("install")
+    folder = Path(session_dir(str(desk.state), "00000009-1111-4111-8111-111111111111"))
+    folder.mkdir(parents=True)
+    stranger = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    state = {"state": "running", **stamp(stranger.pid), "process": ""}
+    (folder / "worker.json").write_text(json.dumps(state))
+    try:
+        desk.run("uninstall", "--purge")
+    finally:
+        stranger.communicate(b"\n", timeout=60)
+
+    assert stranger.returncode == 0
 
 
 @pytest.mark.parametrize(("answer", "left"), [("y\n", False), ("n\n", True), ("\n", True)])

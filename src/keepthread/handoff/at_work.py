@@ -18,7 +18,10 @@ _PATIENCE = 5.0  # seconds for one to unwind; it ends its model's program first
 
 
 def end_all(state: str) -> None:
-    """Ask every process that is at work below this state folder to end, and wait a moment until they have."""
+    """Ask every process that is at work below this state folder to end, and wait a moment until they have.
+
+    Where the system does not tell a process from a later one of its number, none is asked: it might be a stranger's.
+    """
     asked = list(_at_work(state))
     for one in asked:
         with suppress(OSError):  # ended meanwhile
@@ -33,5 +36,5 @@ def _at_work(state: str) -> Iterator[dict[str, Any]]:
         for folder in folders:
             for name in _STATES:
                 known = read_json(os.path.join(folder.path, name))
-                if known is not None and running(known):
+                if known is not None and known.get("process") and running(known):
                     yield known
