@@ -189,13 +189,14 @@ def test_a_file_that_cannot_be_read_is_said_and_nobody_is_asked(
     tmp_path: Path, make, reason: str
 ) -> None:
     """A hook runs on; what its user chose is not known, so nothing is sent anywhere and what was off stays off."""
-    stored = {"off_projects": ["/secret"], "disable": False, "engine": "auto"}
+    stored = {"off_projects": ["/secret"], "disable": False, "engine": "auto", "document": "off"}
     (tmp_path / "keepthread").mkdir()
     (tmp_path / "keepthread" / "settings.json").write_text(json.dumps(stored))
     make(tmp_path / ".env")
     config = load({}, str(tmp_path))
 
     assert (config.engine, config.off_projects, config.user) == ("facts", ("/secret",), {})
+    assert (config.document, config.session_memory) == ("off", "facts")
     assert reason in config.problems[0]
     assert "no model is asked" in config.problems[1]
 

@@ -22,6 +22,7 @@ _STORED = "settings.json"
 _PREFIX = "KEEPTHREAD_"
 # What keeps texts to oneself. Where it cannot be told what was meant by one of them, nothing is sent.
 _PRIVATE = ("engine", "disable", "off_projects", "local_only_projects")
+_WRITES = ("document", "session_memory")  # what is written beside the handoff, unless it is "off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +159,12 @@ def _as_before(base: Config, config_dir: str) -> Config:
         stored = json.loads(data)
         off, disabled = stored["off_projects"], stored["disable"] is True
         folders = tuple(folder for folder in off if isinstance(folder, str))
+        unwritten: dict[str, Any] = {key: "off" for key in _WRITES if stored.get(key) == "off"}
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
-        folders, disabled = (), False  # nothing is known of before
+        folders, disabled, unwritten = (), False, {}  # nothing is known of before
     off_projects = tuple(dict.fromkeys((*base.off_projects, *folders)))
-    return replace(
-        base, engine="facts", off_projects=off_projects, disable=base.disable or disabled
-    )
+    base = replace(base, engine="facts", off_projects=off_projects, **unwritten)
+    return replace(base, disable=base.disable or disabled)
 
 
 def _read(path: str) -> tuple[dict[str, str], list[str], bool]:
