@@ -177,9 +177,7 @@ def locked(state: str) -> Iterator[None]:
 def _acquire(lock: FileLock, path: str) -> None:
     for tries in range(_LOCK_TRIES):
         files.make_private(os.path.dirname(path))
-        with suppress(
-            OSError
-        ):  # an empty folder, as other programs' locks are, come back with a backup
+        with suppress(OSError):  # an empty folder, as other programs' locks are
             os.rmdir(path)
         try:
             lock.acquire()

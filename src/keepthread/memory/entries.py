@@ -27,9 +27,7 @@ from typing import NamedTuple
 from keepthread.memory.errors import BadEntry
 
 TYPES = ("feedback", "project", "reference", "user")
-PRIVATE_TYPES = frozenset(
-    ("user", "feedback")
-)  # those whose home is the user's own folder by default
+PRIVATE_TYPES = frozenset(("user", "feedback"))  # by default in the user's own folder
 ALWAYS_PRIVATE = frozenset(("user",))
 SCOPES = ("team", "private")
 FIELDS = ("name", "description", "type", "scope", "author", "created", "updated", "expires")
@@ -206,9 +204,7 @@ def render(entry: Entry) -> str:
     if not head and not entry.other and not _FENCE.fullmatch(entry.body.split("\n", 1)[0]):
         return entry.body
     text = "\n".join(["---", *head, *entry.other, "---", entry.body])
-    if (
-        entry.other and parse(text)[1:] != entry[1:]
-    ):  # they would close the head, or say something of ours
+    if entry.other and parse(text)[1:] != entry[1:]:  # all but the body
         raise BadEntry("'other' holds lines that are no foreign keys")
     return text
 
