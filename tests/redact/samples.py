@@ -249,6 +249,7 @@ TOLD = [
     ("secret-value", "TOKEN = '''", letters(20), "'''"),
     ("secret-value", "let token: &str = \"", letters(20), '";'),
     ("secret-value", "{&quot;password&quot;:&quot;", "hunter22x", "&quot;}"),
+    ("secret-value", "{&quot;api_key&quot;: &quot;", "abcs1234defgh", "&quot;}"),
     ("secret-value", '{"name": "password", "value": "', "hunter22x", '"}'),
     ("secret-value", 'name="password"\r\n\r\n', "hunter22x", "\r\n--"),
     ("secret-value", '<input type="password" name="pw" value="', "hunter22x", '">'),

@@ -69,7 +69,7 @@ _ESCAPED = (
 _TRIPLED = r"(?:\"{3}|'{3})([^\"'\r\n]{3,4096})"
 _BARE = r"((?:[^\s\"'`<>{};|&\\,\x1b]|[;|&,](?!&?[\w.-]{1,40}=|[\s;|&,\"']|$)|\\\r?\n?){3,4096})"
 _STRINGS = "|".join(_quoted(quote) for quote in "\"'`")
-_VALUE = rf"(?:[bfruBFRU@]{{0,2}}(?:{_STRINGS})|{_ESCAPED}|{_TRIPLED}|&quot;([^&\\s]{{3,4096}})&quot;|{_BARE})"
+_VALUE = rf"(?:[bfruBFRU@]{{0,2}}(?:{_STRINGS})|{_ESCAPED}|{_TRIPLED}|&quot;([^&\s]{{3,4096}})&quot;|{_BARE})"
 
 _HARMLESS_TAIL = (
     r"(?i:(?:[_-]?(?:id|url|uri|path|paths|file|files|filename|dir|name|names|type|types|length|len|size|count|"
