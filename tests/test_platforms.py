@@ -17,8 +17,10 @@ import pytest
 from keepthread import detached, platforms
 from keepthread.cli_output import make_sturdy
 from keepthread.engines import claude_program
+from keepthread.errors import KeepthreadError
 from keepthread.host import entries, events
 from keepthread.host.locations import config_dir, inside_any
+from keepthread.host.named_file import behind_links
 from keepthread.host.sessions import sanitised
 from keepthread.memory import keys
 
@@ -143,6 +145,21 @@ def test_a_file_system_that_does_not_tell_leaves_the_spelling(
     monkeypatch.setitem(sys.modules, "fcntl", SimpleNamespace(fcntl=refuse))
 
     assert platforms.real_place(str(tmp_path), "darwin") == os.path.realpath(tmp_path)
+
+
+def test_a_file_of_the_project_is_one_in_any_spelling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where case does not count, a plain file is no link that leads out; one that does is still refused."""
+    monkeypatch.setattr(platforms, "real_place", lambda path: os.path.realpath(path).lower())
+    project = tmp_path / "Proj"
+    project.mkdir()
+    (project / "Link.md").symlink_to(tmp_path / "Other.md")
+
+    named = str(project / "Notes.md")
+    assert behind_links(named, str(project)) == named
+    with pytest.raises(KeepthreadError, match="leads out"):
+        behind_links(str(project / "Link.md"), str(project))
 
 
 def test_a_private_project_is_private_in_any_spelling(

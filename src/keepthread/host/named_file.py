@@ -22,18 +22,20 @@ def behind_links(path: str, project: str) -> str:
         KeepthreadError: a link in the project leads out of it.
     """
     target = os.path.realpath(path)
-    if not project or platforms.is_within(target, platforms.real_place(project)):
+    if not project or _lies_in(target, project):
         return target
-    folder, name = os.path.split(os.path.abspath(path))
-    beside = os.path.join(platforms.real_place(folder), name)
-    tops = {os.path.abspath(project), platforms.real_place(project)}
-    if any(
-        platforms.is_within(one, top)
-        for one in (beside, os.path.join(folder, name))
-        for top in tops
-    ):
+    named = os.path.abspath(path)
+    spelt = os.path.normcase(named), os.path.normcase(os.path.abspath(project))
+    if _lies_in(named, project) or platforms.is_within(*spelt):
         raise KeepthreadError(
             f"{path!r} is a link in the project that leads out of it, to {target}",
             "If that is where it shall go, name that file.",
         )
     return target
+
+
+def _lies_in(path: str, project: str) -> bool:
+    """Return whether a name, itself not followed, really stands in the project."""
+    folder, name = os.path.split(path)
+    place = os.path.join(platforms.real_place(folder), name)
+    return platforms.is_within(place, platforms.real_place(project))
