@@ -217,9 +217,7 @@ def _let_in(one: manifest.Manifest, dry_run: bool) -> list[str]:
         return [
             f"Left: the line for {one.settings} in .git/info/exclude, since the file has more in it"
         ]
-    with suppress(
-        OSError
-    ):  # a repository that is not to be written to keeps a line that does no harm
+    with suppress(OSError):  # it cannot be written to, and the line does no harm
         exclude.remove(one.settings)
     return []
 

@@ -62,9 +62,8 @@ def make(wish: Wish, env: Mapping[str, str], cwd: str) -> Handoff:
     config = load_config(env, folder)
     if wish.engine:
         config = replace(config, engine=wish.engine)
-    engines_for(
-        config, env, config_dir=folder, project=""
-    )  # an unknown name is refused before anything is stored
+    # An unknown name is refused before anything is stored.
+    engines_for(config, env, config_dir=folder, project="")
     outlet = outlet_of(config, env)
     if wish.transcript:
         outlet = outlet._replace(state="")

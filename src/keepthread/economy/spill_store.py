@@ -103,10 +103,8 @@ def _sizes(noted: bytes) -> dict[str, int]:
 
 def _forget_turns(folder: str, spare: str) -> None:
     for name in os.listdir(folder):
-        if (
-            name.startswith(_TURN) and name != spare
-        ):  # another call of this turn may be there already
-            with suppress(OSError):  # or do the same
+        if name.startswith(_TURN) and name != spare:
+            with suppress(OSError):  # another call of this turn does the same
                 os.unlink(os.path.join(folder, name))
 
 

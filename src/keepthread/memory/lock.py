@@ -75,9 +75,8 @@ def _acquired(directory: Directory, wait: float, waiting: Callable[[str], None] 
         except BaseException:
             os.close(fd)
             raise
-        os.close(
-            fd
-        )  # somebody removed it or put another in its place: whoever waits there would not see us
+        # Somebody removed it or put another in its place: whoever waits there would not see us.
+        os.close(fd)
 
 
 def _opened(directory: Directory) -> int:
