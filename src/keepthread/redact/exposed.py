@@ -6,16 +6,17 @@ A handoff quotes names and cut commands. Beside a name, "password:" tells that i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 
 from keepthread.redact.commands import RULES as GIVEN
 from keepthread.redact.contextual import RULES as TOLD
 from keepthread.redact.file_forms import RULES as FILED
-from keepthread.redact.finder import named, parted, scan
+from keepthread.redact.finder import Hint, named, occurring, parted, scan
 from keepthread.redact.hidden import shown
 from keepthread.redact.pem import holds
 from keepthread.redact.placeholders import is_mixed
+from keepthread.redact.rules import Rule, may_hold, words_in
 from keepthread.redact.vendors import RULES as FORMED
 
 # Of the rules' own keywords the shortest; what stands in nearly every line is left to the others in it.
@@ -60,6 +61,7 @@ _JUMBLED = 12
 _CLOSES = "\"'`,;:()[]{}<>"
 _MOST = 400  # values
 _WINDOWS = 4_000
+_BATCH = 1_000_000  # characters of texts whose words are looked up together
 _PARTED = 400_000  # characters of the newest texts that are looked through for tokens cut in two
 _KEY_LINE = r"[A-Za-z0-9+/=]{16,}"
 _ESCAPED_BREAK = r"\\{1,7}[nr]"
@@ -78,32 +80,55 @@ def exposed(texts: Iterable[str], members: Iterable[object] = ()) -> list[str]:
     found: dict[str, None] = dict.fromkeys(filter(_tells, named_ones))
     seen: set[str] = set()
     room = _PARTED
-    for text in map(shown, texts):
+    for text, places, wide, hints in _with_hints(map(shown, texts)):
         if len(text) <= room:
             room -= len(text)
-            found.update(dict.fromkeys(filter(_tells, parted(text))))
-        found.update(dict.fromkeys(filter(_tells, _on_lines(text))))
+            found.update(dict.fromkeys(filter(_tells, parted(text, hints))))
+        found.update(dict.fromkeys(filter(_tells, _on_lines(text, wide))))
         if holds(text) or "Private-Lines" in text:
             found.update(dict.fromkeys(_key_lines(text)))
-        for window in _windows(text):
+        for window in _windows(text, places):
             if window not in seen:
                 seen.add(window)
-                found.update(dict.fromkeys(_values(window)))
+                found.update(dict.fromkeys(_values(window, hints)))
         if len(found) >= _MOST or len(seen) >= _WINDOWS:
             break
     return list(found)[:_MOST]
 
 
-def _on_lines(text: str) -> Iterator[str]:
+def _with_hints(
+    texts: Iterable[str],
+) -> Iterator[tuple[str, list[str], list[tuple[Rule, list[str]]], list[Hint]]]:
+    """Yield each text with what may hint at a secret in it: the places, the wide rules, and the hints of all rules.
+
+    Texts repeat one another's words, and hardly any hint is among them.
+    """
+    rest = iter(texts)
+    for first in rest:
+        batch, size = [first], len(first)
+        while size < _BATCH and (following := next(rest, None)) is not None:
+            batch.append(following)
+            size += len(following)
+        words = words_in(batch)
+        hints = occurring(words)
+        held = {keyword for keyword, _ in hints} | {own for own in _OWN if may_hold(words, own)}
+        places = [hint for hint in _HINTS if hint in held]
+        wide = [
+            (rule, keywords) for rule in _WIDE if (keywords := [*held.intersection(rule.keywords)])
+        ]
+        yield from ((text, places, wide, hints) for text in batch)
+
+
+def _on_lines(text: str, wide: Sequence[tuple[Rule, Sequence[str]]]) -> Iterator[str]:
     lower = text.lower()
-    for rule in _WIDE:
-        if any(keyword in lower for keyword in rule.keywords):
+    for rule, keywords in wide:
+        if any(keyword in lower for keyword in keywords):
             for start, end in rule.spans(text, 0, len(text)):
                 yield text[start:end]
 
 
-def _values(window: str) -> Iterator[str]:
-    for finding in scan(window):
+def _values(window: str, hints: Sequence[Hint]) -> Iterator[str]:
+    for finding in scan(window, hints):
         value = window[finding.start : finding.end]
         bare = value.partition("\\")[0].strip(
             _CLOSES
@@ -132,13 +157,13 @@ def _key_lines(text: str) -> Iterator[str]:
                 yield line.removeprefix("+")  # of a diff, or its own
 
 
-def _windows(text: str) -> Iterator[str]:
+def _windows(text: str, hints: Sequence[str]) -> Iterator[str]:
     """Yield the stretches of lines around whatever hints at a secret, each once."""
     lower = text.lower()
     if len(lower) != len(text):  # some letters grow when they are lowered, and places move
         lower = "".join(c.lower() if c.isascii() else c for c in text)
     done = 0
-    for place in sorted(_places(lower)):
+    for place in sorted(_places(lower, hints)):
         if place < done:
             continue
         start = max(text.rfind("\n", 0, place) + 1, place - _AROUND)
@@ -150,8 +175,8 @@ def _windows(text: str) -> Iterator[str]:
         done = end
 
 
-def _places(lower: str) -> Iterator[int]:
-    for hint in _HINTS:
+def _places(lower: str, hints: Sequence[str]) -> Iterator[int]:
+    for hint in hints:
         at = lower.find(hint)
         while at >= 0:
             yield at

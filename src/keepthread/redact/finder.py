@@ -12,7 +12,7 @@ from keepthread.redact.commands import RULES as GIVEN
 from keepthread.redact.contextual import RULES as TOLD
 from keepthread.redact.file_forms import RULES as FILED
 from keepthread.redact.placeholders import MARK, is_mixed
-from keepthread.redact.rules import Known, Rule, Span
+from keepthread.redact.rules import Known, Rule, Span, may_hold
 from keepthread.redact.vendors import RULES as FORMED
 
 WINDOW = 1024 * 1024  # characters
@@ -22,7 +22,10 @@ _ROUNDS = 8  # a mark may part a text so that another secret in it shows; each r
 _SHORTEST = 6  # characters: "://:x@" is the shortest text that holds a secret
 
 RULES: tuple[Rule, ...] = (*FORMED, *TOLD, *GIVEN, *FILED)
-_HINTS = tuple((keyword, rank) for rank, rule in enumerate(RULES) for keyword in rule.keywords)
+Hint = tuple[str, int]  # a keyword, and the place of its rule
+_HINTS: tuple[Hint, ...] = tuple(
+    (keyword, rank) for rank, rule in enumerate(RULES) for keyword in rule.keywords
+)
 _MARKED = r"\[REDACTED:[a-z0-9-]{1,40}\]"
 _WRAPPED = r"(?<=[A-Za-z0-9_=+/.-])\\?\r?\n[ \t]{0,8}(?=[A-Za-z0-9_=+/.-])"
 
@@ -65,17 +68,27 @@ def text(value: str, secrets: Sequence[str] = ()) -> str:
     return value
 
 
-def scan(value: str) -> list[Finding]:
-    """Return the secrets in `value`, in order, without overlap."""
-    return _findings(value, ())
+def scan(value: str, hints: Sequence[Hint] = _HINTS) -> list[Finding]:
+    """Return the secrets in `value`, in order, without overlap; `hints` are those that may occur in it."""
+    return _findings(value, (), hints)
 
 
-def parted(value: str) -> list[str]:
-    """Return the pieces of the tokens that a line break cuts in two: on a line of its own, none of them is told."""
+def occurring(words: str) -> list[Hint]:
+    """Return the hints that may occur in texts with these words, as `rules.words_in` returns them."""
+    return [hint for hint in _HINTS if may_hold(words, hint[0])]
+
+
+def parted(value: str, hints: Sequence[Hint] = _HINTS) -> list[str]:
+    """Return the pieces of the tokens that a line break cuts in two: on a line of its own, none of them is told.
+
+    Args:
+        value: any text.
+        hints: those that may occur in it.
+    """
     if "\n" not in value:
         return []
     lower = value.lower()
-    ranks = sorted({rank for keyword, rank in _HINTS if rank < len(FORMED) and keyword in lower})
+    ranks = sorted({rank for keyword, rank in hints if rank < len(FORMED) and keyword in lower})
     whole = [
         _Found(start, end, rank, RULES[rank].name)
         for rank in ranks
@@ -151,19 +164,19 @@ def _replaced(value: str, found: Sequence[Finding]) -> str:
     return "".join([*parts, value[done:]])
 
 
-def _findings(value: str, secrets: Sequence[str]) -> list[Finding]:
+def _findings(value: str, secrets: Sequence[str], hints: Sequence[Hint] = _HINTS) -> list[Finding]:
     if len(value) < _SHORTEST:
         return []
-    found = _told(value, secrets)
+    found = _told(value, secrets, hints)
     found += _unhidden(value, secrets)
     return _merged(_outside_marks(value, found)) if found else []
 
 
-def _told(value: str, secrets: Sequence[str]) -> list[_Found]:
+def _told(value: str, secrets: Sequence[str], hints: Sequence[Hint] = _HINTS) -> list[_Found]:
     lower = value.lower()
     found = [_Found(start, end, -1, pem.NAME) for start, end in pem.spans(value)]
     found += _exact(value, secrets)
-    ranks = sorted({rank for keyword, rank in _HINTS if keyword in lower})
+    ranks = sorted({rank for keyword, rank in hints if keyword in lower})
     for rank in ranks:
         rule = RULES[rank]
         found += [_Found(start, end, rank, rule.name) for start, end in _spans(rule, value)]

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 Span = tuple[int, int]
+
+
+def words_in(texts: Iterable[str]) -> str:
+    """Return each different word of the texts once, in lower case, with blanks between."""
+    return " ".join({word for text in texts for word in text.lower().split()})
+
+
+def may_hold(words: str, keyword: str) -> bool:
+    """Return whether a keyword may occur in texts with these words: each of its own is in one of them."""
+    return all(part in words for part in keyword.split())
 
 
 class Known(str):
