@@ -171,20 +171,28 @@ def test_installed_as_pipx_and_uv_do_it_the_hooks_in_the_settings_run(
     assert settings.read_text() == '{"a": 1}'
 
 
+@pytest.mark.parametrize("how", ["its files", "a line that leads there"])
 def test_packages_of_one_s_own_home_are_refused_since_no_hook_would_find_them(
-    wheel: Path, tmp_path: Path
+    wheel: Path, tmp_path: Path, how: str
 ) -> None:
-    """What pip does by itself where it may not write: the hooks, which run isolated, would do nothing."""
+    """What pip does by itself where it may not write: the hooks, which run isolated, would do nothing.
+
+    With `--editable` the line is all that lies there.
+    """
     home = tmp_path / "home"
     env = environment(home) | {"HOME": str(home), "PYTHONPATH": sysconfig.get_path("purelib")}
     base = [os.path.join(sys.base_prefix, "bin", "python3"), "-c"]
     run = partial(subprocess.run, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     where = run([*base, "import site; print(site.getusersitepackages())"]).stdout.strip()
+    there = where if how == "its files" else str(tmp_path / "checkout")
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(where)
+        archive.extractall(there)
+    if there != where:
+        os.makedirs(where)
+        Path(where, "keepthread.pth").write_text(f"{there}\n")
     ran = run([*base, "from keepthread.cli import main; main()", "install"])
 
     assert ran.returncode == 1, ran.stderr
-    assert ran.stderr.startswith(f"keepthread: Hooks would not find keepthread in {where}: ")
+    assert ran.stderr.startswith(f"keepthread: Hooks would not find keepthread in {there}: ")
     assert "./install.sh" in ran.stderr
     assert not (home / ".claude").exists()

@@ -7,10 +7,11 @@ name this machine's program, so they are never written into a project.
 from __future__ import annotations
 
 import os
-import site
+import subprocess
 import sys
 from collections.abc import Collection, Mapping, Sequence
 
+import keepthread
 from keepthread import resources
 from keepthread.errors import KeepthreadError
 from keepthread.host import (
@@ -186,11 +187,12 @@ def install_here(
 
 
 def _check_findable() -> None:
-    """See that hooks will find keepthread: `python -I` leaves out the packages that pip put into somebody's home."""
-    packages = os.path.dirname(os.path.dirname(resources.folder("hooks")))
-    if os.path.realpath(packages) == os.path.realpath(site.getusersitepackages()):
+    """See that hooks and commands will find keepthread as they run: `python -I` knows no packages of one's own."""
+    trial = [sys.executable, "-I", "-c", "import keepthread.cli"]
+    if subprocess.run(trial, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode:
+        packages = os.path.dirname(os.path.dirname(keepthread.__file__))
         raise KeepthreadError(
-            f"Hooks would not find keepthread in {packages}: they run without a user's own packages",
+            f"Hooks would not find keepthread in {packages}: they run without a user's own packages and PYTHONPATH",
             "Install it into a virtual environment instead: ./install.sh, pipx install . or uv tool install .",
         )
 
