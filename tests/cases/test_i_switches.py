@@ -158,6 +158,10 @@ def test_i10_while_the_users_file_cannot_be_read_nobody_is_asked_and_off_stays_o
     world.run("pre_compact", **env)
     world.settled()
     assert world.handoff()["meta"]["reason"] == "engine_facts"
+    command = [sys.executable, "-I", "-m", "keepthread", "handoff", "--engine", "claude"]
+    command += ["--session", SESSION]
+    told = subprocess.run(command, env=world.env(**env), capture_output=True, timeout=60)
+    assert told.returncode == 0, told.stderr
     assert claude.calls == []
 
     world.variables(OFF_PROJECTS=str(world.project))

@@ -163,8 +163,11 @@ def _as_before(base: Config, config_dir: str) -> Config:
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         folders, disabled, unwritten = (), False, {}  # nothing is known of before
     off_projects = tuple(dict.fromkeys((*base.off_projects, *folders)))
-    base = replace(base, engine="facts", off_projects=off_projects, **unwritten)
-    return replace(base, disable=base.disable or disabled)
+    here = os.path.abspath(
+        os.sep
+    )  # everywhere: what is typed behind --engine sends nothing out either
+    base = replace(base, engine="facts", local_only_projects=(here,), off_projects=off_projects)
+    return replace(base, disable=base.disable or disabled, **unwritten)
 
 
 def _read(path: str) -> tuple[dict[str, str], list[str], bool]:
