@@ -104,7 +104,8 @@ def _taken(wish: Wish, form: Format, env: dict[str, str]) -> str:
 
     made = make(wish, env, os.getcwd())
     reason = made["meta"]["reason"]
-    if made["meta"]["status"] == "partial" and reason != "engine_facts":
+    chosen = reason == "engine_facts" and wish.engine.strip().lower() in ("", "facts")
+    if made["meta"]["status"] == "partial" and not chosen:
         click.echo(
             f"keepthread: only partial ({reason or 'no answer'}): computed from the transcript\n"
             "  `keepthread doctor` says which engine would answer and why.",

@@ -161,7 +161,7 @@ def test_i10_while_the_users_file_cannot_be_read_nobody_is_asked_and_off_stays_o
     command = [sys.executable, "-I", "-m", "keepthread", "handoff", "--engine", "claude"]
     command += ["--session", SESSION]
     told = subprocess.run(command, env=world.env(**env), capture_output=True, timeout=60)
-    assert told.returncode == 0, told.stderr
+    assert b"only partial (engine_facts)" in told.stderr
     assert claude.calls == []
 
     world.variables(OFF_PROJECTS=str(world.project))
