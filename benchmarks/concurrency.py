@@ -37,7 +37,7 @@ def main() -> int:
 
 
 def _run(sessions: int, *, clients: int, model: bool, kills: bool = False) -> Outcome:
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name).resolve()
         home = folder / "home"
         home.mkdir()

@@ -78,7 +78,7 @@ def main() -> int:
 def _tally(path: Path, every: int, *, indexed: bool) -> Tally:
     faults: Counter[str] = Counter()
     cuts = 0
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         for number, cut in enumerate(_cuts(path, every, Path(folder))):
             cuts += 1
             if indexed:

@@ -62,7 +62,7 @@ class Row(NamedTuple):
 def main() -> int:
     """Print the table; return 1 when --check was asked for and a bar is missed or something young is gone."""
     options = _options()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         empty, full = Home(Path(folder) / "empty"), Home(Path(folder) / "full")
         full.fill(options.sessions)
         loaded = _ratios(empty, full, options.runs)

@@ -95,7 +95,7 @@ def _options() -> argparse.Namespace:
 
 def in_folder(measure: Callable[[Path], list[Figure]]) -> list[Figure]:
     """Return the figures of a measurement in a folder of its own."""
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         return measure(Path(name).resolve())
 
 

@@ -32,7 +32,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="exit 1 when it does not arrive")
     options = parser.parse_args()
     executable = fetch_client()
-    with tempfile.TemporaryDirectory() as folder, FakeApi() as api:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, FakeApi() as api:
         client = _client(executable, Path(folder).resolve(), api)
         steps = [*_typed(client), _session(client, api)]
     for name, seconds in steps:

@@ -90,7 +90,7 @@ def _report(cases: list[Case], turns: dict[str, list[Turn]], check: bool) -> int
 
 
 def _measure(executable: Path, case: Case, summary: float) -> Turn:
-    with tempfile.TemporaryDirectory() as folder, FakeApi() as api:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, FakeApi() as api:
         client = _client(executable, Path(folder), api)
         if case.child is None:
             client.settings({"hooks": _empty_hooks(client.home / "empty.py")})

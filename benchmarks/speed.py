@@ -54,7 +54,7 @@ class Row(NamedTuple):
 def main() -> int:
     """Print the table; return 1 when --check was asked for and a bar is missed."""
     options = _options()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         bench = Bench(Path(folder), options.runs)
         rows = [*bench.hot_hooks(), team_memory(), bench.stop(bench.live)]
         for size in sorted(options.sizes_mb):

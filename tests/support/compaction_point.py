@@ -46,7 +46,7 @@ def decisions(executable: Path, setup: Setup, reports: Sequence[int]) -> list[De
 
     It ends with the first that compacted, for what is in context after it was not reported.
     """
-    with tempfile.TemporaryDirectory() as folder, FakeApi() as api:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, FakeApi() as api:
         client, recorder = _client(executable, Path(folder), api, setup)
         api.rule(is_talk, lambda body: _answer(reports, _turn(body)))
         run = client.converse(*map(_WORDS.format, range(len(reports) + 1)), model=setup.model)
