@@ -284,6 +284,24 @@ def test_no_hostile_text_makes_a_pattern_hang(seed):
         assert time.thread_time() - began < 4
 
 
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        (letters(64) + "\n") * 450 + "!\n-----END PRIVATE " + "KEY-----\n",
+        ("kind: Secret\n" + "  data:\n  a: bcdefgh\n" * 900) * 4,
+        ('{"kind": "Secret", ' + '"data": {"abc": "bcdefg", ' * 800) * 4,
+    ],
+    ids=["key without a beginning", "manifest of data", "manifest in JSON"],
+)
+def test_what_is_read_back_and_forth_makes_nothing_hang(hostile):
+    began = time.thread_time()
+
+    redact.text(hostile)
+
+    assert time.thread_time() - began < 4
+
+
 def test_redaction_is_light_to_import():
     code = "import sys, re; old = set(sys.modules); import keepthread.redact; print(*set(sys.modules) - old)"
     path = os.pathsep.join(part for part in sys.path if part)

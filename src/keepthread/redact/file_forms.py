@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from keepthread.redact.placeholders import is_mixed, is_number, is_path, is_placeholder
 from keepthread.redact.rules import Rule, Span
 
 _EDGE = r"(?:[ \t]|[\"'`]|\\?\r?\n|\\[nr]|$)"
 _MANIFEST = 20_000  # characters around "kind: Secret" that belong to the same manifest
+_MOST_DATA = 20  # in one manifest; it has three of its own
 _LEAD = (
     r"(?:[ \t]{0,8}[0-9]{1,6}[ \t]{0,2}[\t→:|-])?[+]?"  # of a reader that numbers lines, of a diff
 )
@@ -54,7 +56,7 @@ class _Manifest(Rule):
             if not self.compiled.match(value, first):
                 continue
             head, tail = max(before[at], first - _MANIFEST), min(after[at + 1], last + _MANIFEST)
-            for data in re.compile(_DATA).finditer(value, head, tail):
+            for data in islice(re.compile(_DATA).finditer(value, head, tail), _MOST_DATA):
                 yield from _members(value, data.end(), tail)
 
 

@@ -31,7 +31,11 @@ _BODY = (
     rf"(?:{_BREAK}{{1,3}}{_LEAD}(?:{_FULL}|{_HEADER}){_DONE}){{0,400}}"
     rf"(?:{_BREAK}{_LEAD}(?:{_REST}{_DONE}|[A-Za-z0-9+/=]{{1,15}}$))?"
 )
-_LAST_LINES = rf"(?:{_LEAD}[A-Za-z0-9+/=]{{20,256}}{_BREAK}){{1,400}}(?:{_LEAD}=[A-Za-z0-9+/]{{4}}{_BREAK})?{_LEAD}$"
+# Nowhere but at the beginning of a run, or each character of a long block would be tried.
+_LAST_LINES = (
+    rf"(?<![A-Za-z0-9+/=]){_LEAD}[A-Za-z0-9+/=]{{20,16384}}{_BREAK}(?:{_LEAD}[A-Za-z0-9+/=]{{20,256}}{_BREAK}){{0,399}}"
+    rf"(?:{_LEAD}=[A-Za-z0-9+/]{{4}}{_BREAK})?{_LEAD}$"
+)
 
 
 def holds(value: str) -> bool:
