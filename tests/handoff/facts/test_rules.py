@@ -514,6 +514,8 @@ def test_what_a_command_of_our_own_is_told_is_no_rule():
         ("修复登录，不要修改数据库", False),
         ("make sure the tests pass", False),
         ("add a --since option, default is 7 days", False),
+        ("forget the curl rule, it is gone", True),
+        ("the discount doesn't apply to API orders, fix that", False),
     ],
 )
 def test_a_message_that_only_gives_rules_asks_for_nothing(text: str, only: bool):

@@ -18,7 +18,7 @@ from keepthread.handoff.facts.rule_words import (
     is_unknown_script,
     strength,
 )
-from keepthread.handoff.facts.statements import is_statement
+from keepthread.handoff.facts.statements import begins_as_ask, is_statement
 from keepthread.handoff.facts.text import (
     all_sentences,
     head_tail,
@@ -144,9 +144,11 @@ def _is_only_rule(sentence: str, *, english: bool) -> bool:
     """Return whether a sentence is a rule from its beginning on: "rename it, but never touch the API" is an ask too."""
     if is_question(sentence):
         return False
-    if is_terse(sentence) or orders_language(sentence) or takes_back(sentence):
+    first, *others = _CLAUSE.split(sentence)
+    if takes_back(sentence):
+        return not any(map(begins_as_ask, others))
+    if is_terse(sentence) or orders_language(sentence):
         return True
-    first = _CLAUSE.split(sentence, maxsplit=1)[0]
     head = " ".join(first.split()[:_HEAD])
     begins = not _TO_BE_DONE.match(sentence) and strength(head, english=english) > 0
     return begins and strength(sentence, english=english) == 3

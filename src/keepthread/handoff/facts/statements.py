@@ -104,6 +104,12 @@ def is_statement(sentence: str, *, english: bool) -> bool:
     return foreign and _asks_nothing(words) and bool(_OTHER_STATES.search(lower))
 
 
+def begins_as_ask(clause: str) -> bool:
+    """Return whether a clause begins with a verb that asks for something to be done, in English."""
+    first = _WORD.search(clause.casefold())
+    return first is not None and first.group() in _ASKING
+
+
 def _is_english_form(words: list[str], lower: str) -> bool:
     if len(words) < 2 or words[0] in _PRONOUNS or words[0] in _LEADS:
         return False
