@@ -73,6 +73,21 @@ def test_of_a_message_with_two_rules_the_other_one_stays():
     ]
 
 
+@pytest.mark.parametrize(
+    ("rules", "words", "left"),
+    [
+        ("Rules:\n- never use curl\n- tabs not spaces", "forget the curl rule", "tabs not spaces"),
+        (
+            "No emojis, and never use mocks.",
+            "emojis are fine after all",
+            "No emojis, and never use mocks.",
+        ),
+    ],
+)
+def test_a_rule_beside_the_one_that_was_taken_back_is_not_lost(rules: str, words: str, left: str):
+    assert found(rules, words) == [words, left]
+
+
 def test_a_rule_that_is_given_again_after_it_was_taken_back_stands():
     assert found("Never use curl.", "forget the curl rule", "never use curl again, ever") == [
         "never use curl again, ever",

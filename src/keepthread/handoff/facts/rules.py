@@ -123,12 +123,18 @@ def rules(
 def _standing(rule: _Rule, withdrawn: Sequence[tuple[int, Taken]]) -> list[_Rule]:
     """Return the rule, or of one that was taken back in part the sentences that still bind."""
     later = [taken for order, taken in withdrawn if order > rule.order]
-    parts = all_sentences(rule.text) if later else []
+    parts = [_LIST_MARK.sub("", part) for part in all_sentences(rule.text)] if later else []
     kept = [part for part in parts if not is_withdrawn(part, later)]
     if len(kept) == len(parts):
         return [rule]
     english = is_english(rule.text)
-    return [rule._replace(text=part) for part in kept if strength(part, english=english)]
+    return [rule._replace(text=part) for part in kept if _is_rule(part, english=english)]
+
+
+def _is_rule(sentence: str, *, english: bool) -> bool:
+    """Return whether a sentence that stood among rules is one by itself."""
+    told = is_terse(sentence) or is_statement(sentence, english=english)
+    return told or strength(sentence, english=english) > 0
 
 
 def only_binds(text: str) -> bool:

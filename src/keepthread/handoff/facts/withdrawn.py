@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from keepthread.handoff.facts.rule_words import is_question
+from keepthread.handoff.facts.rule_words import is_english, is_question, strength
 from keepthread.handoff.facts.text import all_sentences, lazy, word_set
 
 _LONGEST = 400
@@ -80,6 +80,7 @@ _KEEPS = lazy(
     r"|disregard|ignore|drop|lift|vergiss|oublie|olvid|esque|dimentic|vergeet|забыв)",
     re.IGNORECASE,
 )
+_CLAUSE = lazy(r"[,;，；]")
 _WORDS = lazy(
     r"[぀-ゟ]+|[゠-ヿ]{2,}|[一-鿿]{2,}|[가-힣]{2,}|[^\W_぀-鿿가-힣](?:(?![぀-鿿가-힣])[\w.+#-])*"
 )
@@ -144,9 +145,17 @@ def is_withdrawn(text: str, taken: Sequence[Taken]) -> bool:
 def _is_meant(rule: str, taken: Taken) -> bool:
     if not taken.words or (taken.permits and _ALWAYS.search(rule)):
         return False
-    words = _words(rule)
-    held = sum(1 for word in taken.words if any(_same(word, other) for other in words))
-    return held >= _SHARE * len(taken.words)
+    if not _holds(rule, taken.words):
+        return False
+    # "No emojis, and never use mocks": who takes back the one still means the other.
+    others = [clause for clause in _CLAUSE.split(rule) if not _holds(clause, taken.words)]
+    return not any(strength(clause, english=is_english(rule)) == 3 for clause in others)
+
+
+def _holds(text: str, meant: frozenset[str]) -> bool:
+    words = _words(text)
+    held = sum(1 for word in meant if any(_same(word, other) for other in words))
+    return held >= _SHARE * len(meant)
 
 
 def _words(text: str) -> set[str]:
