@@ -22,6 +22,7 @@ from tests.handoff.facts.test_rules import found
         ("Never touch the migrations folder.", "Forget the rule about not touching migrations."),
         ("Benutze niemals curl.", "Vergiss, was ich über curl gesagt habe"),
         ("N'utilise jamais curl.", "oublie ce que j'ai dit sur curl"),
+        ("N'utilise jamais curl.", "la règle sur curl ne s'applique plus"),
         ("Nunca uses curl.", "olvida lo que dije de curl"),
         ("никогда не используй curl", "забудь что я говорил про curl"),
         ("绝对不要修改数据库", "忘掉关于数据库的规则"),

@@ -40,7 +40,7 @@ _TAKES_BACK = lazy(
     r"|\bvergiss,?\s+(?:bitte\s+)?(?:was\s+ich|die\s+(?:\S+\s+)?(?:regel|vorgabe|ansage)|meine)"
     r"|\bignorier\w*\s+(?:was\s+ich|meine|die\s+\S*regel)"
     r"|\b(?:gilt|gelten)\s+nicht\s+mehr\b|\bmusst\s+.{1,60}\snicht\s+mehr\b"
-    r"|\boublie[zr]?\s+(?:ce\s+que\s+j[’']ai|(?:la|cette|ma)\s+(?:règle|consigne))|\bne\s+s[’']appliquent?\s+plus\b"
+    r"|\boublie[zr]?\s+(?:ce\s+que\s+j[’']ai|(?:la|cette|ma)\s+(?:règle|consigne))|\bne\s+s[’']applique(?:nt)?\s+plus\b"
     r"|\bolvid[ae]\w*\s+(?:lo\s+que\s+(?:te\s+)?dije|(?:la|esa|mi)\s+regla)|\bya\s+no\s+(?:aplica|vale|rige"
     r"|hace\s+falta|es\s+necesari[oa])"
     r"|\besque[cç]\w+\s+(?:o\s+que\s+(?:eu\s+)?(?:disse|falei)|a\s+regra)|\bnão\s+vale\s+mais\b"
