@@ -24,7 +24,7 @@ NEWS = "Now write the release notes"
 ERRORS = {"EIO": errno.EIO, "ENOSPC": errno.ENOSPC, "EDQUOT": errno.EDQUOT, "EROFS": errno.EROFS,
           "ESTALE": errno.ESTALE}  # fmt: skip
 # Every how-many-th step is tried in a short run; a scale of 8 and more tries each one.
-STRIDE = max(1, round(8 / SCALE))
+STRIDE = max(1, round(16 / SCALE))
 
 
 def broken(world: World, script: Path | str, fault: faulty.Fault, *more: str) -> list[str]:

@@ -78,6 +78,6 @@ def test_a_sync_that_dies_at_any_step_is_taken_up_by_the_next(tmp_path):
         if number > 1:
             ada.rm(f"bob-{number - 1}.md")
         ada.sync()
-        step += max(1, round(4 / SCALE))
+        step += max(1, round(6 / SCALE))
 
     assert number > 5 * min(1, SCALE)
