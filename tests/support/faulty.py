@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib  # noqa: F401  - in Python 3.10 it keeps functions of os in a class, where ours would become methods
 import runpy
 import sys
 import time
