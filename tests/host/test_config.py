@@ -34,33 +34,38 @@ def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
     )
 
 
+EVERY = (
+    "# KEEPTHREAD_ENGINE=no\n"
+    "export KEEPTHREAD_ENGINE='openai, claude'\n"
+    'KEEPTHREAD_MODEL="opus"  # a comment\n'
+    "KEEPTHREAD_MEMORY_MODEL=haiku-4\n"
+    "KEEPTHREAD_EFFORT=High\n"
+    "KEEPTHREAD_PROMPT_TOKENS=64_000\n"
+    "KEEPTHREAD_TIMEOUT=45.5\n"
+    "KEEPTHREAD_JOIN=0\n"
+    "KEEPTHREAD_MODE=wait\n"
+    "KEEPTHREAD_BUDGET=5000\n"
+    "KEEPTHREAD_INDEX=0\n"
+    "KEEPTHREAD_SOURCES=compact|startup\n"
+    "KEEPTHREAD_GUIDE=off\n"
+    "KEEPTHREAD_DOCUMENT=notes/handoff.md\n"
+    "KEEPTHREAD_DISABLE=true\n"
+    "KEEPTHREAD_MAX_CALLS_PER_HOUR=0\n"
+    "KEEPTHREAD_MAX_USD_PER_DAY=0.5\n"
+    "KEEPTHREAD_WINDOW=200000\n"
+    "KEEPTHREAD_COMMAND=/usr/bin/summarise --fast\n"
+    "KEEPTHREAD_OFF_PROJECTS=~/secret, /srv/x/\n"
+    "KEEPTHREAD_LOCAL_ONLY_PROJECTS=/srv/y\n"
+    "KEEPTHREAD_OPENAI_API_KEY=${HOME}k\n"
+    "OTHER=1\n"
+)
+
+
 def test_the_users_file_sets_every_variable(tmp_path: Path) -> None:
     """Each by its name, with quotes, export and comments as dotenv files have them."""
     config = given(
         tmp_path,
-        "# KEEPTHREAD_ENGINE=no\n"
-        "export KEEPTHREAD_ENGINE='openai, claude'\n"
-        'KEEPTHREAD_MODEL="opus"  # a comment\n'
-        "KEEPTHREAD_MEMORY_MODEL=haiku-4\n"
-        "KEEPTHREAD_EFFORT=High\n"
-        "KEEPTHREAD_PROMPT_TOKENS=64_000\n"
-        "KEEPTHREAD_TIMEOUT=45.5\n"
-        "KEEPTHREAD_JOIN=0\n"
-        "KEEPTHREAD_MODE=wait\n"
-        "KEEPTHREAD_BUDGET=5000\n"
-        "KEEPTHREAD_INDEX=0\n"
-        "KEEPTHREAD_SOURCES=compact|startup\n"
-        "KEEPTHREAD_GUIDE=off\n"
-        "KEEPTHREAD_DOCUMENT=notes/handoff.md\n"
-        "KEEPTHREAD_DISABLE=true\n"
-        "KEEPTHREAD_MAX_CALLS_PER_HOUR=0\n"
-        "KEEPTHREAD_MAX_USD_PER_DAY=0.5\n"
-        "KEEPTHREAD_WINDOW=200000\n"
-        "KEEPTHREAD_COMMAND=/usr/bin/summarise --fast\n"
-        "KEEPTHREAD_OFF_PROJECTS=~/secret, /srv/x/\n"
-        "KEEPTHREAD_LOCAL_ONLY_PROJECTS=/srv/y\n"
-        "KEEPTHREAD_OPENAI_API_KEY=${HOME}k\n"
-        "OTHER=1\n",
+        EVERY,
         {"HOME": "/home/dev"},
     )
 
